@@ -348,6 +348,7 @@ impl ModuleFetcher {
             directory,
             time_limit,
         )
+        .with_client(self.connections.limiting_client())
     }
 
     fn fetch_http(&self, wanted: Wanted<'_>, scratch: &Path) -> FetchResult<Package> {

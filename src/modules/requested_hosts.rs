@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::fetched::ModuleRequest;
 use super::locked;
+use crate::net::PermittedHosts;
 
 /// Hosts of registries and repositories that everybody uses, and of their archives.
 const PUBLIC_HOSTS: [&str; 8] = [
@@ -21,28 +22,44 @@ const PUBLIC_HOSTS: [&str; 8] = [
 /// Whether a host, with its port if it has one, may be requested.
 type Permits = dyn Fn(&str) -> bool + Send + Sync;
 
-/// Hosts that may be requested. What these hosts name in turn is requested, too.
+/// Hosts that may be requested. What these hosts name in turn is requested, too, except in the
+/// internal network.
 pub(crate) struct RequestedHosts {
+    known: BTreeSet<String>,
     permits: Box<Permits>,
 }
 
 impl RequestedHosts {
-    /// The public hosts, and those for which `permits` returns true.
-    pub(crate) fn new(permits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+    /// The public hosts, the `known` ones, and others for which `permits` returns true.
+    pub(crate) fn new(
+        known: BTreeSet<String>,
+        permits: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> Self {
         Self {
+            known,
             permits: Box::new(permits),
         }
     }
 
     /// Whether a host, with its port if it has one, may be requested.
     pub(crate) fn contains(&self, host: &str) -> bool {
-        PUBLIC_HOSTS.contains(&host) || (self.permits)(host)
+        self.names(host) || (self.permits)(host)
     }
 
     /// A host that a request for a module needs and that may not be requested.
     pub(crate) fn refused(&self, request: &ModuleRequest) -> Option<String> {
         let hosts = hosts(request);
         hosts.into_iter().find(|host| !self.contains(host))
+    }
+}
+
+impl PermittedHosts for RequestedHosts {
+    fn names(&self, host: &str) -> bool {
+        PUBLIC_HOSTS.contains(&host) || self.known.contains(host)
+    }
+
+    fn contains(&self, host: &str) -> bool {
+        Self::contains(self, host)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use reqwest::blocking::{RequestBuilder, Response};
+use reqwest::blocking::{ClientBuilder, RequestBuilder, Response};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LAST_MODIFIED};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Identity, Method};
@@ -18,10 +18,11 @@ use url::Url;
 use super::body::{read_bounded, read_with};
 use super::error::{RequestError, RequestErrorKind, causes, no_response, quote};
 use super::identity::Identities;
+use super::internal_hosts::{Connection, InternalHosts};
 use super::memory::Memory;
 use super::observer::RequestObserver;
 use super::pace::Pace;
-use super::proxy::{is_loopback, with_proxies};
+use super::proxy::{is_loopback, is_proxied, with_proxies};
 use super::redirect::{self, MOST_REDIRECTS, PlainHttp, Request, without_login};
 use super::resume;
 use super::retry::{Failure, Retries, after_status, http_date, with_retries};
@@ -39,6 +40,7 @@ const SILENCE_TIMEOUT: Duration = Duration::from_mins(1);
 pub struct Client {
     shared: Arc<Shared>,
     observer: RequestObserver,
+    internal_hosts: InternalHosts,
     download_retries: u32,
     plain_http: PlainHttp,
 }
@@ -125,6 +127,7 @@ impl Client {
         Ok(Self {
             shared,
             observer: RequestObserver::default(),
+            internal_hosts: InternalHosts::default(),
             download_retries,
             plain_http: PlainHttp::Configured,
         })
@@ -134,6 +137,15 @@ impl Client {
     #[must_use]
     pub fn with_observer(self, observer: RequestObserver) -> Self {
         Self { observer, ..self }
+    }
+
+    /// The same client with a limit of its requests to the internal network.
+    #[must_use]
+    pub(crate) fn limited_by(self, internal_hosts: InternalHosts) -> Self {
+        Self {
+            internal_hosts,
+            ..self
+        }
     }
 
     /// The same client for URLs that the user names, which need not be encrypted. Without
@@ -409,7 +421,7 @@ impl Client {
         let mut url = without_login(request.url.clone());
         for _ in 0..=MOST_REDIRECTS {
             let mut builder = self
-                .http_for(&url)
+                .http_for(request.url, &url)
                 .map_err(Failure::lasting)?
                 .get(url.clone())
                 .headers(request.headers.clone());
@@ -481,20 +493,84 @@ impl Client {
         method: Method,
         url: Url,
     ) -> std::result::Result<RequestBuilder, Failure> {
-        let http = self.http_for(&url).map_err(Failure::lasting)?;
+        let http = self.http_for(&url, &url).map_err(Failure::lasting)?;
         Ok(http.request(method, url).timeout(self.settings().timeout))
     }
 
-    /// The client for a URL, which shows a certificate only to the host that it is for.
+    /// The client for a URL to which a request for `first` has led. It shows a certificate only to
+    /// the host that it is for.
     fn http_for(
         &self,
+        first: &Url,
         url: &Url,
-    ) -> std::result::Result<&reqwest::blocking::Client, RequestErrorKind> {
-        let own = self
-            .shared
-            .identities
-            .client(url, |identity| build(self.settings(), Some(identity)))?;
-        Ok(own.unwrap_or(&self.shared.http))
+    ) -> std::result::Result<reqwest::blocking::Client, RequestErrorKind> {
+        let Shared {
+            http,
+            identities,
+            settings,
+            ..
+        } = &*self.shared;
+        let connection = self
+            .internal_hosts
+            .connection(first, url, || is_proxied(url, settings))?;
+        let own = identities.client(url, |identity| build(settings, Some(identity)))?;
+        // A host with a certificate is one of the user's settings.
+        if let Some(own) = own {
+            return Ok(own.clone());
+        }
+        match connection {
+            Connection::Any => Ok(http.clone()),
+            Connection::Pinned(addresses) => self.internal_hosts.pinned(url, |host| {
+                let builder =
+                    builder(settings, None).map(|one| one.resolve_to_addrs(host, &addresses));
+                let client = builder.and_then(|builder| builder.build().map_err(causes));
+                client.map_err(RequestErrorKind::Connection)
+            }),
+        }
+    }
+
+    /// Returns the URL that a different program may request in place of `url` without following
+    /// redirects; `None` if nothing limits its requests. `probe` is a URL below it.
+    ///
+    /// # Errors
+    /// The host is, or redirects to, a host that may not be requested.
+    pub(crate) fn without_redirects(
+        &self,
+        url: &Url,
+        probe: &str,
+    ) -> std::result::Result<Option<Url>, RequestError> {
+        if !self.internal_hosts.is_limited() {
+            return Ok(None);
+        }
+        let fail = |kind| RequestError {
+            url: url.into(),
+            kind,
+            credentials_of: None,
+        };
+        self.http_for(url, url).map_err(fail)?;
+        if url.scheme() != "https" {
+            return Ok(Some(url.clone()));
+        }
+        let mut probed = without_login(url.clone());
+        let path = format!("{}/", url.path().trim_end_matches('/'));
+        probed.set_path(&path);
+        let Ok(probed) = probed.join(probe) else {
+            return Ok(Some(url.clone()));
+        };
+        let request = Request {
+            url: &probed,
+            headers: HeaderMap::new(),
+            time_limit: Some(self.settings().timeout),
+            plain_http: self.plain_http,
+        };
+        match self.send(&request, None) {
+            Ok(response) => Ok(Some(redirected(url, &probed, response.url()))),
+            Err(failure) if matches!(failure.kind, RequestErrorKind::Internal { .. }) => {
+                Err(fail(failure.kind))
+            }
+            // The program reports why the host does not answer.
+            Err(_) => Ok(Some(url.clone())),
+        }
     }
 
     /// Makes attempts until one succeeds, fails permanently, or no retry is left.
@@ -585,12 +661,34 @@ fn header_limit(settings: &NetSettings) -> Duration {
     SILENCE_TIMEOUT.min(settings.download_timeout)
 }
 
-/// Builds the client without redirects, because [`redirect`] decides which to follow, and with
-/// which headers. The error is its text.
+/// The URL that is requested in place of `url`, after `probed`, a URL below it, has led to `to`.
+fn redirected(url: &Url, probed: &Url, to: &Url) -> Url {
+    let below = probed.path().strip_prefix(url.path().trim_end_matches('/'));
+    let Some(start) = below.and_then(|below| to.path().strip_suffix(below)) else {
+        return url.clone();
+    };
+    if to.origin() == url.origin() && start == url.path().trim_end_matches('/') {
+        return url.clone();
+    }
+    let mut redirected = to.clone();
+    redirected.set_path(start);
+    redirected.set_query(url.query());
+    redirected
+}
+
 fn build(
     settings: &NetSettings,
     identity: Option<Identity>,
 ) -> std::result::Result<reqwest::blocking::Client, String> {
+    builder(settings, identity)?.build().map_err(causes)
+}
+
+/// A client without redirects, because [`redirect`] decides which to follow, and with which
+/// headers. The error is its text.
+fn builder(
+    settings: &NetSettings,
+    identity: Option<Identity>,
+) -> std::result::Result<ClientBuilder, String> {
     let certificates = settings
         .extra_root_certificates
         .iter()
@@ -618,7 +716,7 @@ fn build(
     } else {
         builder.tls_certs_merge(certificates)
     };
-    with_proxies(builder, settings).build().map_err(causes)
+    Ok(with_proxies(builder, settings))
 }
 
 /// Certificates of a file in PEM form, at least one.

@@ -76,6 +76,11 @@ pub enum RequestErrorKind {
     /// A web page, as a proxy or the login of a site sends it.
     #[display("returned a web page instead of {instead_of}")]
     WebPage { instead_of: &'static str },
+    /// A host of the internal network that may not be requested while a change is checked.
+    #[display(
+        "was not requested, because {host} is in the internal network and the base does not use it"
+    )]
+    Internal { host: String },
     /// A plain HTTP URL of a host that requires encryption, or a URL with an unsupported scheme.
     #[display("was not requested, because it is not an https URL")]
     Insecure,
@@ -179,6 +184,9 @@ impl RequestError {
             }
             RequestErrorKind::TooMuchInAll { .. } => {
                 "unless a server misbehaves, name fewer root modules or providers in one command"
+            }
+            RequestErrorKind::Internal { .. } => {
+                "if this is intended, name the host in allowed-hosts or allowed-modules of provlock.toml first, in a pull request of its own"
             }
             RequestErrorKind::Insecure => {
                 "use https, or set the URL in a host block of the CLI configuration"

@@ -30,6 +30,11 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
+/// Whether requests for a URL go through a proxy.
+pub(super) fn is_proxied(url: &Url, settings: &NetSettings) -> bool {
+    settings.use_proxies && proxy_for(&Matcher::from_system(), url).is_some()
+}
+
 /// The proxy for a URL. As in Go, and so in OpenTofu, there is none for this machine, even if
 /// `NO_PROXY` does not list it.
 fn proxy_for(system: &Matcher, url: &Url) -> Option<Url> {

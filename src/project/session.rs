@@ -154,6 +154,12 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The same session, which fetches no modules.
+    pub(super) fn without_fetching(mut self) -> Self {
+        self.modules.fetcher = None;
+        self
+    }
+
     /// The selection without paths that do not exist; `None` if nothing is left.
     pub fn existing(&self, selection: &Selection) -> Option<Selection> {
         let mut existing = selection.clone();

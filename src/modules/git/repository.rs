@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use url::Url;
+
 use super::address::GitAddress;
 use crate::modules::fetch_error::{FetchError, FetchResult};
 use crate::modules::key_file::KeyFile;
 use crate::modules::limits::MOST_BYTES;
+use crate::net::Client;
 use crate::system::process::{self, Finished, ProcessLimits, STDOUT_LIMIT, one_line};
 use crate::system::{git, storage};
 
@@ -34,6 +37,8 @@ pub(in crate::modules) struct Git<'a> {
     pub(super) directory: &'a Path,
     time_limit: Duration,
     deadline: Instant,
+    /// Client that follows redirects in place of git; `None` if git may follow them.
+    client: Option<Client>,
 }
 
 impl<'a> Git<'a> {
@@ -49,7 +54,22 @@ impl<'a> Git<'a> {
             directory,
             time_limit,
             deadline: Instant::now() + time_limit,
+            client: None,
         }
+    }
+
+    /// The same git, which follows no redirects if there is a client for them.
+    pub(in crate::modules) fn with_client(self, client: Option<Client>) -> Self {
+        Self { client, ..self }
+    }
+
+    /// Returns the URL to which an address redirects, if git must not follow redirects.
+    fn redirected(&self, address: &GitAddress) -> Fetched<Option<Url>> {
+        let Some(client) = &self.client else {
+            return Ok(None);
+        };
+        let url = client.without_redirects(&address.url, "info/refs?service=git-upload-pack")?;
+        Ok(url.filter(|url| *url != address.url))
     }
 }
 
@@ -59,6 +79,8 @@ pub(super) struct Repository<'a> {
     pub(super) directory: PathBuf,
     /// Address to fetch from.
     address: Option<GitAddress>,
+    /// URL to which the address redirects, if git must not follow redirects.
+    redirected: Option<Url>,
     /// `GIT_SSH_COMMAND` for the address; `None` if git finds the right one by itself.
     ssh_command: Option<OsString>,
     /// Private key of the address, where ssh can read it.
@@ -80,6 +102,7 @@ impl<'a> Repository<'a> {
             git,
             directory,
             address: None,
+            redirected: None,
             ssh_command: None,
             _key: None,
         })
@@ -94,6 +117,7 @@ impl<'a> Repository<'a> {
         let created = Self::create(git, git.directory.join(name))?;
         let repository = Self {
             address: Some(address.clone()),
+            redirected: git.redirected(address)?,
             ..created
         };
         if address.url.scheme() == "ssh" {
@@ -170,6 +194,15 @@ impl<'a> Repository<'a> {
         let for_https = (scheme == "https").then_some("protocol.http.allow=user");
         for setting in settings.into_iter().chain(for_https) {
             command.args(["-c", setting]);
+        }
+        if self.git.client.is_some() {
+            command.args(["-c", "http.followRedirects=false"]);
+        }
+        if let (Some(address), Some(redirected)) = (&self.address, &self.redirected)
+            && !redirected.as_str().contains('=')
+        {
+            let rule = format!("url.{redirected}.insteadOf={}", address.url);
+            command.args(["-c", &rule]);
         }
         command.arg("--git-dir=.").args(arguments);
         for variable in FOREIGN_VARIABLES.split(' ') {

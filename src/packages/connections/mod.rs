@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use url::Url;
+
 use super::oci::{OciLogins, OciRegistries};
 use super::{CloudHosts, DateServices, Discovery, PublicationDates, RegistryCache, SharedFacts};
-use crate::cli_config::{self, CliConfig, Credentials, LazyNetrc, Netrc};
+use crate::cli_config::{self, CliConfig, Credentials, LazyNetrc, MethodKind, Netrc};
 use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
-use crate::net::Client;
+use crate::net::{Client, InternalHosts, PermittedHosts, authority};
 pub use crate::net::{RequestObserver, RequestOutcome, RequestReport};
 use crate::packages::archive::HashCache;
 use crate::provider::{Dialect, OciRepository, ProviderAddress, Version};
@@ -84,6 +86,7 @@ struct Shared {
     connections: [OnceLock<Result<Connection>>; 2],
     netrc: LazyNetrc,
     cloud_hosts: CloudHosts,
+    internal_hosts: InternalHosts,
     /// By the repository in which they are published.
     facts: OnceMap<(Dialect, OciRepository), Arc<SharedFacts>>,
 }
@@ -117,9 +120,12 @@ impl Shared {
         } = self;
         let config = cli_config::load(environment, dialect)?;
         let credentials = Credentials::new(environment, &config, dialect);
+        let configured = configured_hosts(&options.choice, &config);
+        let internal_hosts = self.internal_hosts.with_configured(configured);
         let client = Client::new(config.net_settings(environment), move |host| {
             credentials.token(host)
         })?
+        .limited_by(internal_hosts)
         .with_observer(options.observer.clone());
         let dates = options
             .date_services
@@ -181,9 +187,28 @@ impl Connections {
                 connections: [OnceLock::new(), OnceLock::new()],
                 netrc,
                 cloud_hosts: CloudHosts::default(),
+                internal_hosts: InternalHosts::default(),
                 facts: OnceMap::default(),
             }),
         })
+    }
+
+    /// Limits requests to the internal network while a change is checked.
+    pub(crate) fn limit_internal_hosts(&self, permitted: impl PermittedHosts + 'static) {
+        self.shared.internal_hosts.limit_to(permitted);
+    }
+
+    /// A client for the requests of a different program; `None` if nothing limits these.
+    pub(crate) fn limiting_client(&self) -> Option<Client> {
+        if !self.shared.internal_hosts.is_limited() {
+            return None;
+        }
+        let mut opened = self.shared.connections.iter().filter_map(OnceLock::get);
+        let connection = match opened.find_map(|connection| connection.as_ref().ok()) {
+            Some(connection) => connection,
+            None => self.connection(Dialect::default()).ok()?,
+        };
+        Some(connection.client.clone())
     }
 
     /// The providers that `init` takes from a directory and does not lock, if the CLI configuration
@@ -294,4 +319,37 @@ impl Connections {
             .as_ref()
             .map_err(Clone::clone)
     }
+}
+
+/// The hosts of mirrors and services that the user names. They may be in the internal network, and
+/// so may everything that they refer to.
+fn configured_hosts(choice: &SourceChoice, config: &CliConfig) -> BTreeSet<String> {
+    let mut hosts = BTreeSet::new();
+    let mut add = |url: &str| {
+        if let Ok(url) = Url::parse(url) {
+            hosts.insert(authority(&url));
+        }
+    };
+    match choice {
+        SourceChoice::NetworkMirror(url) => add(url),
+        SourceChoice::OciMirror(template) => add(&format!("https://{template}")),
+        _ => {}
+    }
+    for services in config.hosts.values() {
+        for url in services.values() {
+            add(url);
+        }
+    }
+    for method in config
+        .provider_installation
+        .iter()
+        .flat_map(|one| &one.methods)
+    {
+        match &method.kind {
+            MethodKind::NetworkMirror { url, .. } => add(url.as_str()),
+            MethodKind::OciMirror(template) => add(&format!("https://{template}")),
+            _ => {}
+        }
+    }
+    hosts
 }

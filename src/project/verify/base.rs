@@ -64,6 +64,8 @@ pub(super) struct BaseFacts<'a> {
     pub(super) locked: BTreeSet<String>,
     /// The root modules of the base, read as the root modules of the head are.
     pub(super) readings: Arc<BaseReadings>,
+    /// The same without packages of modules that are not installed.
+    unfetched: Arc<BaseReadings>,
     versions: OnceLock<VersionsByProvider>,
     /// Directories in which the change alters a file with values of variables.
     altered_values: OnceLock<BTreeSet<PathBuf>>,
@@ -167,6 +169,8 @@ impl<'a> BaseFacts<'a> {
         ignore_tests: bool,
     ) -> Self {
         let readings = BaseReadings::new(session.at_base(change), change, ignore_tests);
+        let unfetched = session.at_base(change).without_fetching();
+        let unfetched = BaseReadings::new(unfetched, change, ignore_tests);
         let mut modules_before = Vec::new();
         let mut locked = BTreeSet::new();
         for (path, bytes) in change.before_named(MODULE_LOCK_FILE_NAME) {
@@ -186,6 +190,7 @@ impl<'a> BaseFacts<'a> {
             change,
             modules: &session.modules,
             readings: Arc::new(readings),
+            unfetched: Arc::new(unfetched),
             providers: named_providers(lock_files.map(|(_, bytes)| bytes).collect()),
             locked,
             modules_before,
@@ -199,6 +204,23 @@ impl<'a> BaseFacts<'a> {
     /// the lock files and settings of the base, and the hosts that its root modules use. The root
     /// modules are read once a different host is to be requested.
     pub(super) fn requested_hosts(&self, settings: Option<&Settings>) -> RequestedHosts {
+        let readings = Arc::clone(&self.readings);
+        RequestedHosts::new(self.known_hosts(settings), move |host| {
+            readings.whole().hosts.contains(host)
+        })
+    }
+
+    /// The hosts in the internal network that may be requested, also by redirects. Only calls in
+    /// the repository itself count, because the packages of the base are fetched with this limit.
+    pub(super) fn internal_hosts(&self, settings: Option<&Settings>) -> RequestedHosts {
+        let readings = Arc::clone(&self.unfetched);
+        RequestedHosts::new(self.known_hosts(settings), move |host| {
+            readings.whole().hosts.contains(host)
+        })
+    }
+
+    /// The hosts in lock files and settings of the base.
+    fn known_hosts(&self, settings: Option<&Settings>) -> BTreeSet<String> {
         let mut known = BTreeSet::new();
         for address in &self.providers {
             known.insert(address.hostname.as_ascii().to_owned());
@@ -207,18 +229,15 @@ impl<'a> BaseFacts<'a> {
             known.insert(requested_hosts::host_of(publisher));
         }
         if let Some(settings) = settings {
-            known.extend(settings.policy.hosts());
+            known.extend(hosts_in(settings));
         }
         for (path, bytes) in self.change.before_named(settings::FILE_NAME) {
             let settings = Settings::named(path, bytes.to_vec(), &self.change.top);
             if let Ok(settings) = settings {
-                known.extend(settings.policy.hosts());
+                known.extend(hosts_in(&settings));
             }
         }
-        let readings = Arc::clone(&self.readings);
-        RequestedHosts::new(move |host| {
-            known.contains(host) || readings.whole().hosts.contains(host)
-        })
+        known
     }
 
     /// Returns the locked versions of each provider with their hashes, from all lock files that can
@@ -299,6 +318,15 @@ impl<'a> BaseFacts<'a> {
         }
         !unit.files.is_disjoint(&self.change.differing)
     }
+}
+
+/// The hosts that settings name.
+fn hosts_in(settings: &Settings) -> BTreeSet<String> {
+    let mut hosts = settings.policy.hosts();
+    if let Some(shared) = settings.shared_cache() {
+        hosts.insert(shared.repository.registry.clone());
+    }
+    hosts
 }
 
 /// Whether the change alters code of a unit's files on which a source may depend: anything but its

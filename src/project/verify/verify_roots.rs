@@ -54,6 +54,8 @@ impl Session<'_> {
             let hosts = facts.requested_hosts(self.options.settings.as_ref());
             // Only a second run of the same session finds it set.
             let _ = self.modules.requested_hosts.set(hosts);
+            let internal = facts.internal_hosts(self.options.settings.as_ref());
+            self.connections.limit_internal_hosts(internal);
         }
 
         let threads = if options.online.is_some() {

@@ -1,9 +1,11 @@
 //! With `--base`, modules and providers are requested only from hosts that the base uses, and from
 //! public ones. A pull request must not choose what the checking machine requests.
 
+use std::net::TcpListener;
+
 use provlock_test::archive::{self, Packing};
 use provlock_test::git::Repository;
-use provlock_test::{Output, Registry, TestEnvironment, survived};
+use provlock_test::{Fault, Output, Registry, TestEnvironment, Times, survived};
 
 use super::{H1, entry};
 use crate::lock::{lock_file, requires};
@@ -178,5 +180,99 @@ fn a_host_that_the_base_uses_is_requested() {
             is_requested(&registry, "modules.example.com"),
             "{name}: {output}"
         );
+    }
+}
+
+/// A port of this machine, which a service of the internal network stands for.
+fn internal_service() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, port.to_string())
+}
+
+#[test]
+fn no_host_that_the_base_uses_redirects_to_the_internal_network() {
+    let (service, port) = internal_service();
+    let mut attempts = 0;
+    for host in [
+        format!("127.0.0.1:{port}"),
+        format!("localhost:{port}"),
+        format!("[::ffff:127.0.0.1]:{port}"),
+        "169.254.169.254".to_owned(),
+        "10.0.0.1:8443".to_owned(),
+    ] {
+        let host: &'static str = host.leak();
+        for source in [
+            "https://modules.example.com/other.zip//network",
+            "https://modules.example.com/page",
+            "git::https://modules.example.com/acme/network.git",
+        ] {
+            let (registry, repository) = repository(|registry, environment| {
+                registry.add_host(host);
+                environment.write("other/main.tf", call(ARCHIVE));
+            });
+            for pattern in ["**/other.zip", "**/network.git/**"] {
+                registry.fault(pattern, Times::Always, Fault::RedirectTo(host));
+            }
+            let page = format!(
+                "<html><head><meta name=\"terraform-get\" content=\"https://{host}/a.zip\"></head></html>"
+            );
+            registry.serve("/page", page);
+            repository.environment.write("app/calls.tf", call(source));
+            let output = verify(&repository);
+            assert_ne!(output.code, Some(0), "{source} {host}: {output}");
+            output.assert_has("is in the internal network and the base does not use it");
+            assert!(service.accept().is_err(), "{source} {host}: {output}");
+            assert!(!is_requested(&registry, &format!("{host}/")), "{output}");
+            attempts += 1;
+        }
+    }
+    survived(
+        "a host that the base uses lets provlock request the internal network",
+        attempts,
+    );
+}
+
+#[test]
+fn packages_of_providers_do_not_come_from_the_internal_network() {
+    let (service, port) = internal_service();
+    let host: &'static str = format!("127.0.0.1:{port}").leak();
+    let (registry, repository) = repository(|_, _| {});
+    let environment = &repository.environment;
+    environment.write("app/README.md", "Hello.\n");
+    environment.commit_all(".");
+    for pattern in ["**SHA256SUMS*", "**/download/linux/amd64"] {
+        registry.clear_faults();
+        registry.fault(pattern, Times::Always, Fault::RedirectTo(host));
+        let output = environment.provlock(VERIFY.into_iter().chain(["--no-cache"]));
+        assert_ne!(output.code, Some(0), "{output}");
+        output.assert_has("is in the internal network and the base does not use it");
+        assert!(service.accept().is_err(), "{output}");
+    }
+}
+
+#[test]
+fn a_host_that_the_base_uses_may_redirect_to_a_public_host_and_to_hosts_of_the_base() {
+    for host in ["archives.example.com", "10.0.0.1"] {
+        let (registry, repository) = repository(|_, environment| {
+            let settings =
+                "[policy]\nallowed-modules = [\"modules.example.com/*\", \"10.0.0.1/*\"]\n";
+            environment.write("provlock.toml", settings);
+        });
+        registry.fault(
+            "modules.example.com/modules.zip",
+            Times::Always,
+            Fault::RedirectTo(host),
+        );
+        repository.environment.write("app/calls.tf", call(ARCHIVE));
+        let output = verify(&repository);
+        output.assert_lacks("internal network");
+        // No certificate is for the address, so that the connection to it fails.
+        let is_connected = output
+            .stdout
+            .contains(&format!("not valid for name \"{host}\""));
+        let is_answered = is_requested(&registry, &format!("{host}/via/"));
+        assert!(is_answered || is_connected, "{output}");
     }
 }
