@@ -119,6 +119,27 @@ pub(super) const BLOCKS: [BlockSchema; 7] = [
     block("provider"),
 ];
 
+/// Effect of an argument of a backend on the place of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StorageRole {
+    /// It selects the store.
+    Store,
+    /// It selects a state in the store, or the user who reads it.
+    Selector,
+    Irrelevant,
+}
+
+/// The effect of the argument with this name.
+pub(crate) fn role_in_storage(argument: &str) -> StorageRole {
+    if IRRELEVANT.contains(&argument) {
+        StorageRole::Irrelevant
+    } else if SELECTORS.contains(&argument) {
+        StorageRole::Selector
+    } else {
+        StorageRole::Store
+    }
+}
+
 /// The block of a root module that specifies where its state is.
 #[derive(Clone, Debug)]
 pub(super) struct StorageBlock {

@@ -9,5 +9,6 @@ pub(crate) mod scan;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod trivia;
+pub(crate) mod yaml_paths;
 
 pub(crate) use scan::Fault;

@@ -6,6 +6,7 @@
 //! that several of them need are sent once, and a root module that fails does not stop the others.
 
 mod bill_of_materials;
+mod changed_lines;
 mod coverage;
 mod covers;
 mod dialect_detection;

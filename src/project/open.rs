@@ -316,7 +316,7 @@ impl Session<'_> {
         if now.is_none() || before == now {
             return false;
         }
-        let mut lock_files = change.before_named(LOCK_FILE_NAME);
+        let mut lock_files = change.lock_files_before();
         lock_files.any(|(_, bytes)| lockfile::detect_dialect(bytes) == now)
     }
 

@@ -11,13 +11,12 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::filter::Filter;
 use crate::configuration::{FileReads, Module, is_loaded, is_part_of_configuration, terragrunt};
-use crate::diagnostic::{Diagnostic, Location, SourceFile};
-use crate::hcl::code_lines::{CodeLine, code, code_lines};
-use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::diagnostic::Diagnostic;
+use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, is_copied_lock_file};
 use crate::modules::{is_configuration, submodule};
 use crate::provider::{Dialect, ProviderAddress, Version};
 use crate::settings;
-use crate::system::{Overlay, Tree, canonicalize, files, walk};
+use crate::system::{Overlay, canonicalize, files, walk};
 
 /// Names of files that are read by these names alone.
 const FIXED_NAMES: [&str; 6] = [
@@ -82,7 +81,13 @@ impl ReviewedChange {
     /// Whether a file of this name is a lock file, settings, part of a configuration, or an ignore
     /// file of git's.
     pub fn reads(name: &str) -> bool {
-        FIXED_NAMES.contains(&name) || is_part_of_configuration(name)
+        FIXED_NAMES.contains(&name) || is_part_of_configuration(name) || is_copied_lock_file(name)
+    }
+
+    /// Whether a file of this name is a lock file of providers or modules. Copies of Atmos have
+    /// names of their own.
+    pub fn is_lock_file(name: &str) -> bool {
+        [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name) || is_copied_lock_file(name)
     }
 
     /// Whether a path in the repository is read only where file systems ignore case: `MAIN.TF`,
@@ -141,6 +146,25 @@ impl ReviewedChange {
             .iter()
             .map(|(path, bytes)| (Path::new(path), bytes.as_slice()));
         files.filter(move |(path, _)| path.file_name() == Some(OsStr::new(name)))
+    }
+
+    /// Lock files of providers at the base, under all names.
+    pub(super) fn lock_files_before(&self) -> impl Iterator<Item = (&Path, &[u8])> {
+        let files = self
+            .before
+            .iter()
+            .map(|(path, bytes)| (Path::new(path), bytes.as_slice()));
+        files.filter(|(path, _)| {
+            let name = name(path);
+            name == LOCK_FILE_NAME || is_copied_lock_file(name)
+        })
+    }
+
+    /// Lock files that were copied over the lock file, and that the change removes.
+    pub(super) fn removed_copies(&self) -> impl Iterator<Item = &Path> {
+        self.lock_files_before()
+            .map(|(path, _)| path)
+            .filter(|path| is_copied_lock_file(name(path)) && !path.exists())
     }
 
     /// Returns the directories of lock files below `start`, which the change cannot hide: all
@@ -285,11 +309,14 @@ impl ReviewedChange {
         start: &Path,
         is_wanted: impl Fn(&Path) -> bool,
     ) -> Vec<&Path> {
-        let mut below: Vec<_> = self
-            .files_now
-            .iter()
-            .filter_map(|path| Path::new(path).parent())
-            .collect();
+        let mut below = Vec::new();
+        for path in self.files_now.iter().map(Path::new) {
+            if let Some(directory) = path.parent()
+                && !is_copied_lock_file(name(path))
+            {
+                below.push(directory);
+            }
+        }
         below.dedup();
         below.retain(|path| path.starts_with(start) && is_wanted(path));
         below.retain(|path| {
@@ -354,7 +381,7 @@ impl ReviewedChange {
             .filter(move |path| path.parent() == Some(directory))
     }
 
-    fn now_below<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
+    pub(super) fn now_below<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
         let after = self
             .files_now
             .range(directory.join("").into_os_string()..)
@@ -527,187 +554,10 @@ impl ReviewedChange {
         self.changed(is_of_values).filter_map(Path::parent)
     }
 
-    /// Returns the new lines by which Terragrunt stacks create units from outside the repository,
-    /// from an unknown source, from an included file or over existing ones, and computed sources in
-    /// files whose locals are altered.
-    pub(super) fn unknown_stacks(&self) -> Vec<Location> {
-        let is_touched = |path: &&Path| {
-            path.parent()
-                .is_some_and(|directory| self.touched.contains(directory))
-        };
-        let stacks = self.now_named(terragrunt::STACK).filter(is_touched);
-        let is_kept = |path: &Path| [LOCK_FILE_NAME, ".gitignore"].contains(&name(path));
-        let has_files = |directory: &Path| self.now_below(directory).any(|path| !is_kept(path));
-        let locations = stacks.flat_map(|path| {
-            terragrunt::unread_units(&Tree::Work, path, self.shown(path), &self.top, has_files)
-        });
-        let mut comparison = LineComparison::new(self);
-        let alters_included_files = self.alters_included_files();
-        let mut alters_locals: HashMap<PathBuf, bool> = HashMap::new();
-        let mut new = Vec::new();
-        for location in locations {
-            let source = location
-                .file
-                .text
-                .get(location.span.clone())
-                .unwrap_or_default();
-            let is_computed =
-                !source.is_empty() && (!source.starts_with('"') || source.contains("${"));
-            let path = self.current_directory.join(location.path());
-            let is_new = comparison.is_new(&location)
-                || (source == terragrunt::INCLUDE && alters_included_files)
-                || (is_computed
-                    && *alters_locals.entry(path).or_insert_with_key(|path| {
-                        self.alters_lines(path, |line| line.block.starts_with("locals"))
-                    }));
-            if is_new {
-                new.push(location);
-            }
-        }
-        new
-    }
-
-    /// Whether the change alters a file of HCL that Terragrunt reads only if a different file names
-    /// it.
-    fn alters_included_files(&self) -> bool {
-        let own = |path: &Path| terragrunt::FILE_NAMES.contains(&name(path));
-        self.changed(terragrunt::may_read)
-            .any(|path| !own(path) && name(path) != terragrunt::STACK)
-    }
-
-    /// Whether the change alters code in a file of HCL, in lines that meet a condition.
-    pub(super) fn alters_lines(&self, path: &Path, is_meant: impl Fn(&CodeLine) -> bool) -> bool {
-        let code = |bytes: &[u8]| -> Option<Vec<CodeLine>> {
-            let lines = code_lines(&String::from_utf8_lossy(bytes)).ok()?;
-            Some(
-                lines
-                    .into_iter()
-                    .filter(|line| !line.code.is_empty() && is_meant(line))
-                    .collect(),
-            )
-        };
-        let now = files::read(path, terragrunt::MAX_FILE_SIZE)
-            .ok()
-            .and_then(|now| code(&now));
-        now.is_none() || now != code(self.file_before(path).unwrap_or_default())
-    }
-
     /// Returns a path as the user knows it.
     pub(super) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.current_directory).unwrap_or(path)
     }
-
-    /// Whether a line at a location is in its file more often than before the change, in the same
-    /// kind of block in HCL, where comments do not count. A line of JSON is new if the change
-    /// alters the file. Without a line, whether the change touches the directory of the file.
-    pub(super) fn is_new_line(&self, location: &Location) -> bool {
-        LineComparison::new(self).is_new(location)
-    }
-
-    /// Compares the lines of a file with the base.
-    fn compared_lines(&self, file: &SourceFile) -> ComparedLines {
-        let path = self.current_directory.join(&file.path);
-        let directory = path
-            .parent()
-            .and_then(|directory| canonicalize(directory).ok());
-        let Some((directory, name)) = directory.zip(path.file_name()) else {
-            return ComparedLines::All { are_new: false };
-        };
-        if !self.touched.contains(&directory) {
-            return ComparedLines::All { are_new: false };
-        }
-        let now = &file.text;
-        if now.is_empty() {
-            return ComparedLines::All { are_new: true };
-        }
-        let before =
-            String::from_utf8_lossy(self.file_before(&directory.join(name)).unwrap_or_default());
-        if name.as_encoded_bytes().ends_with(b".json") {
-            let are_new = lines(before.as_bytes()) != lines(now.as_bytes());
-            return ComparedLines::All { are_new };
-        }
-        let is_hcl = [".hcl", ".tf", ".tofu"]
-            .iter()
-            .any(|end| name.as_encoded_bytes().ends_with(end.as_bytes()));
-        let now = even_lines(now, is_hcl);
-        let mut excess: HashMap<CodeLine, i64> = HashMap::new();
-        for line in &now {
-            *excess.entry(line.clone()).or_default() += 1;
-        }
-        for line in even_lines(&before, is_hcl) {
-            *excess.entry(line).or_default() -= 1;
-        }
-        ComparedLines::Each { now, excess }
-    }
-}
-
-/// The lines of a file, compared with the base.
-enum ComparedLines {
-    /// All lines are new, or none is.
-    All { are_new: bool },
-    /// The lines now, and how many times more often each is in the file than before.
-    Each {
-        now: Vec<CodeLine>,
-        excess: HashMap<CodeLine, i64>,
-    },
-}
-
-/// Compares locations with the base. Each file is compared once, because a file may have thousands
-/// of locations.
-struct LineComparison<'a> {
-    change: &'a ReviewedChange,
-    files: Vec<(Arc<SourceFile>, ComparedLines)>,
-}
-
-impl<'a> LineComparison<'a> {
-    fn new(change: &'a ReviewedChange) -> Self {
-        Self {
-            change,
-            files: Vec::new(),
-        }
-    }
-
-    /// [`ReviewedChange::is_new_line`].
-    fn is_new(&mut self, location: &Location) -> bool {
-        let file = &location.file;
-        let is_same = |(known, _): &(Arc<SourceFile>, _)| Arc::ptr_eq(known, file);
-        let mut index = self.files.len();
-        if let Some(known) = self.files.iter().position(is_same) {
-            index = known;
-        } else {
-            let compared = self.change.compared_lines(file);
-            self.files.push((Arc::clone(file), compared));
-        }
-        let (now, excess) = match &self.files[index].1 {
-            ComparedLines::All { are_new } => return *are_new,
-            ComparedLines::Each { now, excess } => (now, excess),
-        };
-        let first = line_of(&file.text, location.span.start);
-        let last = line_of(&file.text, location.span.end);
-        // All text of a generated file is compared.
-        let block = now
-            .get(first)
-            .map(|line| &line.block)
-            .filter(|block| block.starts_with("generate"));
-        let of_block = now.iter().filter(|line| Some(&line.block) == block);
-        let at_location = now.iter().take(last + 1).skip(first);
-        let mut meant = of_block.chain(at_location);
-        meant.any(|line| !line.code.is_empty() && excess.get(line).is_some_and(|more| *more > 0))
-    }
-}
-
-/// The lines of a text, in HCL without differences of formatting.
-fn even_lines(text: &str, is_hcl: bool) -> Vec<CodeLine> {
-    if is_hcl && let Ok(mut lines) = code_lines(text) {
-        for line in &mut lines {
-            // Formatting moves equal signs.
-            if !line.is_text {
-                line.code = code(&line.code);
-            }
-        }
-        return lines;
-    }
-    plain_lines(text)
 }
 
 /// Whether a file belongs to a root module: configuration, or the lock file of its providers.
@@ -768,21 +618,6 @@ fn is_of_values(name: &str) -> bool {
 }
 
 /// The name of a file; empty if it is not text.
-fn name(path: &Path) -> &str {
+pub(super) fn name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
-}
-
-/// The lines of a text in which every line has an effect.
-fn plain_lines(text: &str) -> Vec<CodeLine> {
-    let line = |line: &str| CodeLine {
-        block: String::new(),
-        is_text: false,
-        code: line.trim().to_owned(),
-    };
-    text.lines().map(line).collect()
-}
-
-/// Number of lines before the line of a byte.
-fn line_of(text: &str, at: usize) -> usize {
-    memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count()
 }

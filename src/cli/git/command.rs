@@ -14,8 +14,9 @@ use std::process::{Child, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result};
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy};
+use provlock::lockfile::SIZE_LIMIT;
 use provlock::lockfile::merge::MarkerStyle;
-use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, SIZE_LIMIT};
+use provlock::project::ReviewedChange;
 use provlock::system::{canonicalize, git, repository};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, digest};
@@ -387,9 +388,8 @@ pub(crate) fn contents(
                 .into());
         };
         let path = objects.get(object.as_str()).unwrap_or(&directory);
-        let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME]
-            .iter()
-            .any(|name| path.ends_with(name));
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let is_lock_file = ReviewedChange::is_lock_file(name);
         let limit = if is_lock_file { SIZE_LIMIT } else { BLOB_LIMIT };
         if content.len() as u64 > limit {
             let (path, limit) = (path.display(), limit / (1024 * 1024));

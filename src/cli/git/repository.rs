@@ -285,9 +285,9 @@ impl Repository {
         let mut revision_lock_files = None;
         if base.missing_commits > 0 {
             let revision = &base.commit.name;
-            settings = self.files_named(revision, &[settings::FILE_NAME])?;
-            let lock_files = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-            revision_lock_files = Some(self.files_named(revision, &lock_files)?);
+            settings = self.files_named(revision, |name| name == settings::FILE_NAME)?;
+            let lock_files = self.files_named(revision, ReviewedChange::is_lock_file)?;
+            revision_lock_files = Some(lock_files);
         } else {
             let is_settings = |path: &OsString| file_name(Path::new(path)) == settings::FILE_NAME;
             settings.retain(|path, _| is_settings(path));
@@ -348,10 +348,11 @@ impl Repository {
         }))
     }
 
-    /// Contents of the files of a commit that have one of these names, by their paths on disk.
-    fn files_named(&self, commit: &str, names: &[&str]) -> Result<Contents> {
-        let is_meant = |name: &OsStr| names.iter().any(|one| name == OsStr::new(one));
-        let blobs = files_in(&self.top, commit, false, &[], is_meant)?;
+    /// Contents of the files of a commit whose names meet a condition, by their paths on disk.
+    fn files_named(&self, commit: &str, is_meant: impl Fn(&str) -> bool) -> Result<Contents> {
+        let blobs = files_in(&self.top, commit, false, &[], |name| {
+            name.to_str().is_some_and(&is_meant)
+        })?;
         Ok(self.contents(blobs)?.0)
     }
 
@@ -686,7 +687,8 @@ fn is_read(path: &Path) -> bool {
 
 /// Whether a file is compared even if nothing in its directory differs.
 fn is_always_compared(path: &Path) -> bool {
-    [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&file_name(path))
+    let name = file_name(path);
+    name == settings::FILE_NAME || ReviewedChange::is_lock_file(name)
 }
 
 /// The directories in which a file, or the file behind a link, was added, changed or removed.

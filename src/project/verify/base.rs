@@ -95,47 +95,31 @@ impl Base<'_> {
 
 impl<'a, T: EntryKind> BaseLockFile<'a, T> {
     fn new(change: &'a ReviewedChange, root: &'a RootModule, moved_from: Option<&Path>) -> Self {
-        if let Some(name) = &root.found.lock_name {
-            return Self::copied(change, root, name);
-        }
-        let canonical = root.lock_directory.join(T::FILE_NAME);
-        let is_altered = change.differing.contains(&canonical);
+        let name = match &root.found.lock_name {
+            Some(name) => name,
+            None => T::FILE_NAME,
+        };
+        // No lock file of modules belongs to a lock file under a different name.
+        let has_file = name == T::FILE_NAME || T::FILE_NAME == LOCK_FILE_NAME;
+        let canonical = root.lock_directory.join(name);
+        let is_altered = has_file && change.differing.contains(&canonical);
         let mut bytes = change.file_before(&canonical);
-        if bytes.is_none()
-            && let Some(old) = moved_from
-        {
-            bytes = change.file_before(&old.join(T::FILE_NAME));
+        if let Some(old) = moved_from {
+            bytes = bytes.or_else(|| change.file_before(&old.join(name)));
         }
-        let bytes = bytes.unwrap_or_default();
+        let bytes = match bytes {
+            Some(bytes) if has_file => bytes,
+            _ => &[],
+        };
         let mut approved_bytes = bytes;
         if let Some(lock_files) = &change.revision_lock_files {
             let old = moved_from.unwrap_or(&root.lock_directory);
-            let path = old.join(T::FILE_NAME).into_os_string();
+            let path = old.join(name).into_os_string();
             approved_bytes = lock_files.get(&path).map(Vec::as_slice).unwrap_or_default();
         }
-        let path = root.lock_path.with_file_name(T::FILE_NAME);
+        let path = root.lock_path.with_file_name(name);
         Self {
             path,
-            bytes,
-            approved_bytes,
-            is_altered,
-            dialect: root.dialect,
-            parsed: OnceLock::new(),
-            approved: OnceLock::new(),
-        }
-    }
-
-    /// The base of a lock file under a different name. If the change alters it, all of its entries
-    /// are new, because its content at the base revision is not read.
-    fn copied(change: &ReviewedChange, root: &'a RootModule, name: &str) -> Self {
-        let is_altered = change.differing.contains(&root.lock_directory.join(name));
-        let bytes = match &root.lock_bytes {
-            Some(bytes) if !is_altered && T::FILE_NAME == LOCK_FILE_NAME => bytes,
-            _ => &[][..],
-        };
-        let approved_bytes = bytes;
-        Self {
-            path: root.lock_path.clone(),
             bytes,
             approved_bytes,
             is_altered,

@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::atmos_stacks;
 use super::base::BaseFacts;
 use super::decisions::decision;
+use super::file_effect::{Effect, MAX_SIZE, decided, not_decided};
 use crate::configuration::{StateStorage, is_part_of_configuration};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
@@ -19,18 +21,10 @@ use crate::project::reviewed_change::{ReviewedChange, UPLOAD_IGNORE_FILE};
 use crate::provider::Dialect;
 use crate::system::{Tree, excludes_from_upload};
 
-/// Maximum size of such a file in bytes; a larger one is not decided.
-const MAX_SIZE: u64 = 1 << 20;
 /// Settings of OpenTofu and Terraform for the user, which a job may name in `TF_CLI_CONFIG_FILE`.
 const CLI_CONFIGURATIONS: [&str; 4] = [".terraformrc", "terraform.rc", ".tofurc", "tofu.rc"];
-/// Inputs of programs that generate configurations: Atmos, Terramate and CDK for Terraform.
-const GENERATOR_INPUTS: [&str; 5] = [
-    "atmos.yaml",
-    "atmos.yml",
-    ".atmos.yaml",
-    ".atmos.yml",
-    "cdktf.json",
-];
+/// Input of CDK for Terraform.
+const CDKTF_INPUT: &str = "cdktf.json";
 /// Files that choose the version of a tool.
 const VERSION_FILES: [&str; 8] = [
     ".terraform-version",
@@ -68,15 +62,6 @@ struct ChangedFile<'a> {
     now: Option<Vec<u8>>,
 }
 
-/// Effect of a changed file, as a verb phrase.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Effect {
-    /// The decision of the change is known.
-    Decided(String),
-    /// The decision of the change is not known.
-    NotDecided(String),
-}
-
 /// The findings about changed files that decide and that are not read, in the directories that
 /// `applies` selects.
 pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> Vec<Diagnostic> {
@@ -84,7 +69,8 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
     let base = Tree::Revision(Arc::clone(&change.base));
     let mut by_effect: BTreeMap<Effect, Vec<&Path>> = BTreeMap::new();
     for path in &change.differing {
-        let is_anywhere = is_cli_configuration(path) || is_of_backend(path);
+        let is_anywhere =
+            is_cli_configuration(path) || is_of_backend(path) || atmos_stacks::may_be_stack(path);
         let is_meant = is_anywhere || path.parent().is_some_and(&applies);
         if !is_meant || !may_decide(path) {
             continue;
@@ -100,6 +86,8 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
         let effect = if is_unread && name(path) == ".gitignore" {
             // Ignore files of a change hide no file from this check.
             Some(decided("is not read"))
+        } else if is_unread && atmos_stacks::may_be_stack(path) {
+            atmos_stacks::uses_atmos(change, path).then(|| not_decided("is not read"))
         } else if is_unread {
             Some(not_decided("is not read"))
         } else {
@@ -147,7 +135,8 @@ fn may_decide(path: &Path) -> bool {
     is_cli_configuration(path)
         || is_of_backend(path)
         || [UPLOAD_IGNORE_FILE, ".gitattributes", ".gitignore"].contains(&name)
-        || GENERATOR_INPUTS.contains(&name)
+        || is_input_of_generator(name)
+        || atmos_stacks::may_be_stack(path)
         || is_of_terramate(name)
         || VERSION_FILES.contains(&name)
         || VERSION_LISTS.contains(&name)
@@ -174,7 +163,15 @@ fn effect(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
         ".gitignore" => return ignored_lock_files(change, file),
         _ => {}
     }
-    if GENERATOR_INPUTS.contains(&name) {
+    if atmos_stacks::may_be_stack(file.path) {
+        return atmos_stacks::effect(
+            change,
+            file.path,
+            file.before.as_deref(),
+            file.now.as_deref(),
+        );
+    }
+    if is_input_of_generator(name) {
         let effect = "decides which configuration is generated";
         return Some(not_decided(effect));
     }
@@ -232,12 +229,8 @@ fn lines_with(bytes: Option<&[u8]>, words: &[&str]) -> BTreeSet<String> {
     lines
 }
 
-fn decided(effect: &str) -> Effect {
-    Effect::Decided(effect.to_owned())
-}
-
-fn not_decided(effect: &str) -> Effect {
-    Effect::NotDecided(effect.to_owned())
+fn is_input_of_generator(name: &str) -> bool {
+    atmos_stacks::CONFIGURATIONS.contains(&name) || name == CDKTF_INPUT
 }
 
 fn is_cli_configuration(path: &Path) -> bool {

@@ -9,11 +9,13 @@
 //! known.
 
 mod affected;
+mod atmos_stacks;
 mod audited_root;
 mod base;
 mod deciding_files;
 mod decisions;
 mod file;
+mod file_effect;
 mod ignore;
 mod installed_modules;
 mod locked_modules;

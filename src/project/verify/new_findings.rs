@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::audited_root::VerifiedRoot;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Location, Severity, fold};
-use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, is_copied_lock_file};
 use crate::project::event::Report;
 use crate::provider::{Dialect, ProviderAddress};
 
@@ -156,7 +156,7 @@ fn content(location: &Location, dialect: Dialect) -> String {
     if name == MODULE_LOCK_FILE_NAME {
         return text.clone();
     }
-    if name == LOCK_FILE_NAME {
+    if name == LOCK_FILE_NAME || is_copied_lock_file(name) {
         let lock_file = lockfile::parse(location.path(), text.as_bytes(), dialect).lock_file;
         let entry = lock_file
             .as_ref()

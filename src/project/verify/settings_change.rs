@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
-use crate::lockfile::{LOCK_FILE_NAME, detect_dialect, named_providers};
+use crate::lockfile::{detect_dialect, named_providers};
 use crate::project::reviewed_change::{ReviewedChange, lines};
 use crate::project::session::Session;
 use crate::project::similar_names::{Part, look_alike};
@@ -202,7 +202,7 @@ impl ReviewedChange {
     ) -> SettingsDifference {
         let mut dialects = Vec::new();
         let mut files = Vec::new();
-        for (path, bytes) in self.before_named(LOCK_FILE_NAME) {
+        for (path, bytes) in self.lock_files_before() {
             if path.starts_with(edit.directory) {
                 dialects.extend(detect_dialect(bytes));
             }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::audited_root::VerifyOptions;
 use super::base::BaseFacts;
 use super::deciding_files;
-use super::decisions::removed_roots;
+use super::decisions::{decision, removed_roots};
 use super::made_unknown::unknown;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
@@ -46,6 +46,7 @@ impl Session<'_> {
         };
 
         let mut findings = removals(change, removed);
+        findings.extend(removed_copies(change, applies));
         findings.extend(change.findings.iter().cloned());
         findings.extend(self.edited_settings(change, applies));
         findings.extend(omitted(change, applies));
@@ -150,6 +151,20 @@ fn removals(change: &ReviewedChange, removed: &BTreeSet<&Path>) -> Vec<Diagnosti
         findings.push(removed_roots(change, directory, &roots));
     }
     findings
+}
+
+/// The notes about removed lock files under other names, which are removed with the component that
+/// they belong to.
+fn removed_copies(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> Vec<Diagnostic> {
+    let mut notes = Vec::new();
+    for path in change.removed_copies() {
+        if path.parent().is_some_and(&applies) {
+            let shown = change.shown(path);
+            let message = format!("the lock file {} was removed", shown.display());
+            notes.push(decision(message, &Location::of_file(shown)));
+        }
+    }
+    notes
 }
 
 /// Finding about a removed lock file whose directory still has a configuration.

@@ -1,0 +1,21 @@
+//! Effects of changed files that no reading of a root module includes.
+
+/// Maximum size of such a file in bytes; a larger one is not decided.
+pub(super) const MAX_SIZE: u64 = 1 << 20;
+
+/// Effect of a changed file, as a verb phrase.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Effect {
+    /// The decision of the change is known.
+    Decided(String),
+    /// The decision of the change is not known.
+    NotDecided(String),
+}
+
+pub(super) fn decided(effect: &str) -> Effect {
+    Effect::Decided(effect.to_owned())
+}
+
+pub(super) fn not_decided(effect: &str) -> Effect {
+    Effect::NotDecided(effect.to_owned())
+}
