@@ -64,7 +64,7 @@ impl<'a> Git<'a> {
     }
 
     /// Returns the URL to which an address redirects, if git must not follow redirects.
-    fn redirected(&self, address: &GitAddress) -> Fetched<Option<Url>> {
+    fn redirected(&self, address: &GitAddress) -> FetchResult<Option<Url>> {
         let Some(client) = &self.client else {
             return Ok(None);
         };
