@@ -32,7 +32,7 @@ use network::Network;
 
 const LOCK_FILE: &str = ".terraform.lock.hcl";
 /// Cases that write a lock file like the recorded one byte for byte, leave it alone, write one with
-/// the recorded content in the user's form, and refuse. README.md contains their sum.
+/// the recorded content in the user's form, and refuse. docs/evidence.md contains their sum.
 const COUNTS: [(Expected, usize); 4] = [
     (Expected::Bytes, 550),
     (Expected::Unchanged, 15),
@@ -107,11 +107,12 @@ fn recorded_cases_come_out_the_same() {
             "{expected:?}"
         );
     }
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let evidence =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/evidence.md")).unwrap();
     assert_eq!(all.len(), 1_019);
     assert!(
-        readme.contains("1,019 recorded"),
-        "README.md contains the number of cases"
+        evidence.contains("1,019 recorded"),
+        "docs/evidence.md contains the number of cases"
     );
 
     let cases: Vec<_> = all

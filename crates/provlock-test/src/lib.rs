@@ -15,7 +15,7 @@
 //! - [`git`]: git repositories.
 //! - [`generated`]: the files of the repository that are made from code.
 //! - [`lock_reader`]: reads lock files by hcl-rs, to compare with what provlock writes.
-//! - [`threats`]: how many cases of an attack a test has tried, for the table in SECURITY.md.
+//! - [`threats`]: how many cases of an attack a test has tried, for the tables in docs/evidence.md.
 //! - [`tools`]: programs that some tests need, and how a test is skipped without them.
 //!
 //! Hashes are computed here from the files that go into a package, without the library under test.

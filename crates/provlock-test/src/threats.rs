@@ -1,4 +1,5 @@
-//! Source of the table of attacks in SECURITY.md: tests report how many cases they have tried.
+//! Source of the tables of attacks in docs/evidence.md: tests report how many cases they have
+//! tried.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -10,7 +11,7 @@ use serde_json::json;
 /// cases.
 ///
 /// A line of JSON with the name of the test is added to the file that `PROVLOCK_THREATS` names, if
-/// it is set; `.ci/threats` makes the table of it.
+/// it is set; `.ci/threats` makes the tables of it.
 pub fn survived(attack: &str, cases: usize) {
     let Some(path) = std::env::var_os("PROVLOCK_THREATS") else {
         return;
