@@ -69,6 +69,8 @@ mod oci_modules;
 mod offline;
 mod only_h1;
 #[cfg(unix)]
+mod page_outputs;
+#[cfg(unix)]
 mod pasted_help;
 #[cfg(unix)]
 mod pin;
