@@ -15,6 +15,9 @@ exit code: 0
 ----- stdout -----
 no-hashes: An entry has no hash that could identify its package.
 
+Severity: error
+Class: Lock file and configuration
+
 Error. A provider or a module is locked without any hash, or only with hashes of schemes other than
 `h1:` and `zh:`, which OpenTofu and Terraform ignore.
 
@@ -24,8 +27,13 @@ an opportunity for an attacker.
 How to fix. Run `provlock lock -p all`, or with the platforms that you use, which records the hashes
 of the signed release. For a module, remove the entry and run `provlock lock --modules`.
 
-To suppress it: `allow = ["no-hashes"]` in `[verify]` of `provlock.toml`, `# provlock:
-ignore[no-hashes] REASON` above an entry that it is about, or `--allow no-hashes`.
+Reviewer: ask. Does the pull request change a constraint or a source on purpose? Then the lock file
+must change in the same pull request.
+
+Owner: let through, by one of:
+- `--warn no-hashes` at the end of the command, for one run
+- `warn = ["no-hashes"]` in `[verify]` of `provlock.toml`
+- `# provlock: ignore[no-hashes] REASON` above the entry
 "#]]);
 }
 

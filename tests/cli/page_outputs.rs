@@ -146,3 +146,8 @@ fn assert_outputs(name: &str, at_least: usize) {
 fn the_front_page_shows_what_is_printed() {
     assert_outputs("README.md", 2);
 }
+
+#[test]
+fn the_page_of_findings_shows_what_is_printed() {
+    assert_outputs("docs/findings.md", 8);
+}

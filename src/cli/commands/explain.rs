@@ -57,12 +57,27 @@ pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
     Outcome::Done
 }
 
-/// Returns the meaning of a code, the next step, and the ways to suppress it, in lines of at most
-/// `columns` columns.
+/// Returns the severity and class of a code, its meaning, and the next steps of the author, the
+/// reviewer and the owner, in lines of at most `columns` columns.
 fn page(code: Code, columns: usize) -> String {
-    let mut paragraphs = vec![format!("{code}: {}", code.summary())];
-    paragraphs.extend(pages::page(code).split("\n\n").map(unmarked));
-    paragraphs.extend(pages::suppression(code));
+    let severity = match pages::severity(code) {
+        Some(severity) => severity.to_string(),
+        None => "not a finding of verify".to_owned(),
+    };
+    let mut paragraphs = vec![
+        format!("{code}: {}", code.summary()),
+        format!("Severity: {severity}\nClass: {}", pages::class(code)),
+    ];
+    for paragraph in pages::page(code).split("\n\n") {
+        paragraphs.push(unmarked(paragraph));
+    }
+    if let Some(questions) = pages::reviewer(code) {
+        paragraphs.push(format!("Reviewer: ask. {}", unmarked(questions)));
+    }
+    if let Some(ways) = pages::suppression(code) {
+        paragraphs.push(format!("Owner: let through, by one of:\n{ways}"));
+    }
+
     // Text to be copied stays whole.
     let options = Options::new(columns)
         .break_words(false)
@@ -70,13 +85,45 @@ fn page(code: Code, columns: usize) -> String {
     textwrap::fill(&paragraphs.join("\n\n"), options) + "\n"
 }
 
-/// Returns a paragraph of Markdown without emphasis, in one line; a list keeps its items.
+/// Returns a paragraph of Markdown without emphasis and links, in one line. A list keeps its items,
+/// and a table its rows.
 fn unmarked(paragraph: &str) -> String {
-    paragraph
-        .replace("**", "")
-        .replace("\n- ", "\r- ")
-        .replace('\n', " ")
-        .replace('\r', "\n")
+    let mut text = String::new();
+    for line in paragraph.lines().map(str::trim) {
+        // The line below the header of a table.
+        if line.starts_with("| ---") {
+            continue;
+        }
+        let starts_line = line.starts_with("- ") || line.starts_with('|');
+        match (text.is_empty(), starts_line) {
+            (true, _) => {}
+            (false, true) => text.push('\n'),
+            (false, false) => text.push(' '),
+        }
+        text += line.trim_matches('|').trim();
+    }
+    without_links(&text.replace("**", ""))
+}
+
+/// Returns a text with only the words of its links.
+fn without_links(text: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("](") {
+        let Some((target, following)) = after.split_once(')') else {
+            break;
+        };
+        if let Some((start, words)) = before.rsplit_once('[')
+            && !target.contains(' ')
+        {
+            result += start;
+            result += words;
+        } else {
+            result += &rest[..before.len() + "](".len() + target.len() + 1];
+        }
+        rest = following;
+    }
+    result + rest
 }
 
 /// Every code with its summary, a line each.

@@ -1,10 +1,12 @@
 //! Output of `init`, `explain` and `cache push` as JSON.
 
-use provlock::diagnostic::Code;
+use provlock::diagnostic::{Code, Severity};
 use provlock::packages;
 use provlock::provider::{OciRepository, ProviderAddress, PublicKey, Version};
 use serde::Serialize;
 
+#[cfg(test)]
+use super::tests::schema;
 use super::values::AsText;
 use crate::cli::render::pages;
 
@@ -21,7 +23,12 @@ pub(crate) struct Explanation {
     summary: &'static str,
     /// The meaning and the next step, as a paragraph of Markdown.
     page: &'static str,
-    /// How to suppress such a finding; null for errors that are not findings.
+    /// The severity unless settings or flags change it; null for errors that are not findings.
+    #[cfg_attr(test, schemars(with = "Option<schema::Severity>"))]
+    severity: Option<Severity>,
+    /// The title of the code's chapter in docs/findings.md.
+    class: &'static str,
+    /// Ways to let such a finding through, a line each; null for errors that are not findings.
     suppression: Option<String>,
 }
 
@@ -31,6 +38,8 @@ impl Explanation {
             code: code.as_str(),
             summary: code.summary(),
             page: pages::page(code),
+            severity: pages::severity(code),
+            class: pages::class(code),
             suppression: pages::suppression(code),
         }
     }

@@ -1,0 +1,3 @@
+# A provider whose namespace is misspelled.
+. "$PAGES/locked.sh"
+sed -i 's,hashicorp/null,hashlcorp/null,' live/main.tf
