@@ -148,6 +148,11 @@ fn the_front_page_shows_what_is_printed() {
 }
 
 #[test]
+fn the_page_about_ci_shows_what_is_printed() {
+    assert_outputs("docs/ci.md", 8);
+}
+
+#[test]
 fn the_page_of_findings_shows_what_is_printed() {
     assert_outputs("docs/findings.md", 8);
 }
