@@ -153,6 +153,11 @@ fn the_page_about_ci_shows_what_is_printed() {
 }
 
 #[test]
+fn the_page_of_the_gate_shows_what_is_printed() {
+    assert_outputs("docs/gate.md", 5);
+}
+
+#[test]
 fn the_page_of_findings_shows_what_is_printed() {
     assert_outputs("docs/findings.md", 8);
 }
