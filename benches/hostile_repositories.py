@@ -11,6 +11,7 @@ import zlib
 
 
 VERIFY = ["verify", "-r"]
+CHANGE = [*VERIFY, "--base", "main"]
 LOCK = ["lock", "-r", "--check", "-p", "linux_amd64", "--offline"]
 FETCH = ["lock", "--check", "-p", "linux_amd64"]
 EMPTY_XZ = lzma.compress(b"")
@@ -66,6 +67,44 @@ def change(name):
         git("commit", "--quiet", "--message=m")
 
     return make
+
+
+def pull_request(base, change):
+    """A repository, and a branch with a change of it. Both write files for a number."""
+
+    def make(project, number):
+        git = git_in(project)
+        base(project, number)
+        git("init", "--quiet", "--initial-branch=main")
+        git("add", "--all")
+        git("commit", "--quiet", "--message=m")
+        git("checkout", "--quiet", "-b", "change")
+        change(project, number)
+        git("add", "--all")
+        git("commit", "--quiet", "--message=m")
+
+    return make
+
+
+def empty_root(project, _):
+    write(project / "live/main.tf", 'resource "terraform_data" "a" {}\n')
+    write(project / "live/.terraform.lock.hcl", "# empty\n")
+
+
+def equal_roots(project, number):
+    """Root modules that differ in one file only, so that each may be any of the others."""
+    for index in range(number):
+        write(project / f"old/{index}/main.tf", f'resource "terraform_data" "a{index}" {{}}\n')
+        write(project / f"old/{index}/versions.tf", required(1))
+        write(project / f"old/{index}/.terraform.lock.hcl", entry("a/b", "1.0.0"))
+
+
+def entry(address, version):
+    return f'provider "registry.opentofu.org/{address}" {{\n  version = "{version}"\n}}\n\n'
+
+
+def entries(version):
+    return of("live/.terraform.lock.hcl", lambda index: entry(f"a/p{index}", version))
 
 
 def git_in(directory):
@@ -294,8 +333,48 @@ ATTACKS = {
     "ignore patterns": (500_000, of(".gitignore", lambda index: f"a{index}*\n"), VERIFY),
     ".gitignore is /dev/zero": (1, link(".gitignore"), VERIFY),
     "d/.ignore is /dev/zero": (1, link("d/.ignore"), LOCK),
-    ".gitignore becomes /dev/zero": (1, change(".gitignore"), [*VERIFY, "--base", "main"]),
-    "d/.gitignore becomes /dev/zero": (1, change("d/.gitignore"), [*VERIFY, "--base", "main"]),
+    ".gitignore becomes /dev/zero": (1, change(".gitignore"), CHANGE),
+    "d/.gitignore becomes /dev/zero": (1, change("d/.gitignore"), CHANGE),
+    "units in a new stack, with --base": (
+        4_000,
+        pull_request(
+            empty_root,
+            of(
+                "live/terragrunt.stack.hcl",
+                lambda index: f'unit "u{index}" {{\n  source = "git::https://a.test/u.git//u{index}?ref=${{local.v}}"\n  path = "u{index}"\n}}\n',
+            ),
+        ),
+        CHANGE,
+    ),
+    "generated files of unknown content, with --base": (
+        4_000,
+        pull_request(
+            empty_root,
+            of(
+                "live/terragrunt.hcl",
+                lambda index: f'generate "g{index}" {{\n  path = "g{index}.tf"\n  if_exists = "overwrite"\n  contents = run_cmd("x{index}")\n}}\n',
+            ),
+        ),
+        CHANGE,
+    ),
+    "new versions, with --base": (20_000, pull_request(entries("1.0.0"), entries("1.1.0")), CHANGE),
+    "new module calls, with --base": (
+        10_000,
+        pull_request(empty_root, of("live/main.tf", lambda index: f'module "m{index}" {{\n  source = "git::https://a.test/m{index}.git"\n}}\n')),
+        CHANGE,
+    ),
+    "moved root modules, with --base": (1_000, pull_request(equal_roots, lambda project, _: (project / "old").rename(project / "new")), CHANGE),
+    "components of Atmos, with --base": (
+        10_000,
+        pull_request(
+            empty_root,
+            lambda project, number: write(
+                project / "stacks/a.yaml",
+                "components:\n  terraform:\n" + "".join(f"    c{index}:\n      backend:\n        s3:\n          bucket: b{index}\n" for index in range(number)),
+            ),
+        ),
+        CHANGE,
+    ),
     "certificates are /dev/zero": (1, link("certificates"), FETCH),
     "required providers": (49_000, lambda project, number: write(project / "main.tf", required(number)), VERIFY),
     "7 MB of required providers": (140_000, lambda project, number: write(project / "main.tf", required(number)), VERIFY),

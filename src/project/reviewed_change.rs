@@ -14,7 +14,7 @@ use crate::configuration::{FileReads, Module, is_loaded, is_part_of_configuratio
 use crate::diagnostic::Diagnostic;
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, is_copied_lock_file};
 use crate::modules::{is_configuration, submodule};
-use crate::provider::{Dialect, ProviderAddress, Version};
+use crate::provider::Dialect;
 use crate::settings;
 use crate::system::{Overlay, canonicalize, files, walk};
 
@@ -241,45 +241,9 @@ impl ReviewedChange {
             .or_else(|| Some(directory).filter(is_empty))
     }
 
-    /// The directory from which the change moves a root module here. Its lock file and
-    /// configuration were removed, and this new directory has at least half of its files.
-    pub(super) fn moved_from(&self, directory: &Path) -> Option<PathBuf> {
-        if !self.is_new(directory) {
-            return None;
-        }
-        let mut now = Vec::new();
-        for path in self.now_in(directory) {
-            if is_of_root_module(path)
-                && let Ok(bytes) = files::read(path, lockfile::SIZE_LIMIT)
-            {
-                now.extend(RootFile::new(path, &bytes));
-            }
-        }
-
-        let mut best = None;
-        let mut most_kept = 0;
-        for old in self.removed_root_modules() {
-            let mut number = 0;
-            let mut kept = 0;
-            for (path, bytes) in self.files_before(old) {
-                if is_of_root_module(path)
-                    && let Some(file) = RootFile::new(path, bytes)
-                {
-                    number += 1;
-                    kept += usize::from(now.contains(&file));
-                }
-            }
-            if kept > most_kept && kept * 2 >= number {
-                most_kept = kept;
-                best = Some(old.to_owned());
-            }
-        }
-        best
-    }
-
     /// Directories with a lock file at the base, of whose lock file and configuration nothing is
     /// left.
-    fn removed_root_modules(&self) -> BTreeSet<&Path> {
+    pub(super) fn removed_root_modules(&self) -> BTreeSet<&Path> {
         let mut removed = BTreeSet::new();
         for lock_name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
             for (lock_file, _) in self.before_named(lock_name) {
@@ -376,7 +340,7 @@ impl ReviewedChange {
         files.peek().is_some() && files.all(is_linked)
     }
 
-    fn now_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
+    pub(super) fn now_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
         self.now_below(directory)
             .filter(move |path| path.parent() == Some(directory))
     }
@@ -557,41 +521,6 @@ impl ReviewedChange {
     /// Returns a path as the user knows it.
     pub(super) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.current_directory).unwrap_or(path)
-    }
-}
-
-/// Whether a file belongs to a root module: configuration, or the lock file of its providers.
-fn is_of_root_module(path: &Path) -> bool {
-    is_configuration(name(path)) || name(path) == LOCK_FILE_NAME
-}
-
-/// A file of a root module, as far as it must stay the same where the root module moves.
-#[derive(PartialEq, Eq)]
-enum RootFile {
-    /// The lines of a configuration.
-    Configuration(Vec<Vec<u8>>),
-    /// The version of each provider in a lock file, whatever its hashes.
-    LockFile(BTreeMap<ProviderAddress, Version>),
-}
-
-impl RootFile {
-    /// `None` for a file without content, which many root modules have.
-    fn new(path: &Path, bytes: &[u8]) -> Option<Self> {
-        if name(path) != LOCK_FILE_NAME {
-            if bytes.trim_ascii().is_empty() {
-                return None;
-            }
-            let lines = lines(bytes).into_iter();
-            return Some(Self::Configuration(lines.map(<[u8]>::to_vec).collect()));
-        }
-        let mut versions = BTreeMap::new();
-        let parsed = lockfile::parse(path, bytes, Dialect::default());
-        if let Some(lock_file) = parsed.lock_file {
-            for (address, locked) in lock_file.locks() {
-                versions.insert(address.clone(), locked.version.clone());
-            }
-        }
-        (!versions.is_empty()).then_some(Self::LockFile(versions))
     }
 }
 

@@ -106,10 +106,12 @@ fn add_fingerprints(results: &mut [Value]) {
 
 fn rule(code: Code) -> Value {
     let page = pages::page(code);
+    // The first paragraph says what it means; there are many rules in each report.
+    let (meaning, _) = page.split_once("\n\n").unwrap_or((page, ""));
     let mut rule = json!({
         "id": code.as_str(),
         "shortDescription": { "text": code.summary() },
-        "fullDescription": { "text": page },
+        "fullDescription": { "text": meaning },
         "help": { "text": page, "markdown": page },
         "properties": { "tags": ["lock-file"] },
     });

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use super::moved_roots::RemovedRoots;
 use super::readings::{BaseReadings, Reading};
 use crate::configuration::terragrunt;
 use crate::configuration::{DATA_DIRECTORY, ModuleCache};
@@ -67,6 +68,7 @@ pub(super) struct BaseFacts<'a> {
     /// The same without packages of modules that are not installed.
     unfetched: Arc<BaseReadings>,
     versions: OnceLock<VersionsByProvider>,
+    removed_roots: OnceLock<RemovedRoots>,
     /// Directories in which the change alters a file with values of variables.
     altered_values: OnceLock<BTreeSet<PathBuf>>,
     /// Files that the change alters and that Terragrunt may read.
@@ -75,7 +77,7 @@ pub(super) struct BaseFacts<'a> {
 
 impl<'a> Base<'a> {
     pub(super) fn new(facts: &'a BaseFacts<'a>, root: &'a RootModule) -> Self {
-        let moved_from = facts.change.moved_from(&root.lock_directory);
+        let moved_from = facts.moved_from(&root.lock_directory);
         let old = moved_from.as_deref();
         Self {
             facts,
@@ -169,7 +171,7 @@ impl<'a> BaseFacts<'a> {
                 modules_before.push(Arc::clone(entry));
             }
         }
-        let lock_files = change.before_named(LOCK_FILE_NAME);
+        let lock_files = change.lock_files_before();
         Self {
             change,
             modules: &session.modules,
@@ -179,6 +181,7 @@ impl<'a> BaseFacts<'a> {
             locked,
             modules_before,
             versions: OnceLock::new(),
+            removed_roots: OnceLock::new(),
             altered_values: OnceLock::new(),
             altered_terragrunt_files: OnceLock::new(),
         }
@@ -228,7 +231,7 @@ impl<'a> BaseFacts<'a> {
     /// be read.
     pub(super) fn versions(&self) -> &VersionsByProvider {
         self.versions.get_or_init(|| {
-            let files = self.change.before_named(LOCK_FILE_NAME).collect();
+            let files = self.change.lock_files_before().collect();
             let lock_files = parallel::map(files, parallel::cores(), |(path, bytes)| {
                 parse(path, bytes, Dialect::Tofu).lock_file
             });
@@ -242,6 +245,15 @@ impl<'a> BaseFacts<'a> {
             }
             versions
         })
+    }
+
+    /// The directory from which the change moves the root module in a directory.
+    pub(super) fn moved_from(&self, directory: &Path) -> Option<PathBuf> {
+        let removed = self
+            .removed_roots
+            .get_or_init(|| RemovedRoots::of(self.change));
+        let source = removed.source_of(self.change, directory)?;
+        Some(source.to_owned())
     }
 
     /// Whether a lock file of the base records a hash for a version of a provider.

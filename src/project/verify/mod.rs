@@ -20,6 +20,7 @@ mod ignore;
 mod installed_modules;
 mod locked_modules;
 mod made_unknown;
+mod moved_roots;
 mod new_findings;
 mod online;
 mod overrides;

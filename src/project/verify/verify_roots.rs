@@ -309,7 +309,7 @@ fn report_removed_lock_files(
     facts: &BaseFacts<'_>,
     removed: &BTreeSet<&Path>,
 ) {
-    let directory = match facts.change.moved_from(&module.lock_directory) {
+    let directory = match facts.moved_from(&module.lock_directory) {
         Some(old) => old,
         None => module.lock_directory.clone(),
     };
