@@ -96,15 +96,15 @@ def equal_roots(project, number):
     for index in range(number):
         write(project / f"old/{index}/main.tf", f'resource "terraform_data" "a{index}" {{}}\n')
         write(project / f"old/{index}/versions.tf", required(1))
-        write(project / f"old/{index}/.terraform.lock.hcl", entry("a/b", "1.0.0"))
+        write(project / f"old/{index}/.terraform.lock.hcl", locked("bench/p1")("1.0.0"))
 
 
-def entry(address, version):
-    return f'provider "registry.opentofu.org/{address}" {{\n  version = "{version}"\n}}\n\n'
+def locked(address):
+    return lambda version: f'provider "registry.opentofu.org/{address}" {{\n  version = "{version}"\n}}\n\n'
 
 
 def entries(version):
-    return of("live/.terraform.lock.hcl", lambda index: entry(f"a/p{index}", version))
+    return of("live/.terraform.lock.hcl", lambda index: locked(f"a/p{index}")(version))
 
 
 def git_in(directory):

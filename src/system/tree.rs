@@ -3,7 +3,7 @@
 //! where the revisions do.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Debug, Formatter};
 use std::fs;
@@ -12,7 +12,7 @@ use std::ops::Bound;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::files;
+use super::{OnceMap, files};
 
 /// Maximum number of links in one path, as on Linux.
 const MOST_LINKS: usize = 40;
@@ -35,6 +35,12 @@ pub struct Overlay {
     /// Absolute paths without symlinks that differ from the work tree, with what the revision has
     /// there.
     replaced: BTreeMap<PathBuf, Replaced>,
+    /// Directories above a path at which the revision has something of its own.
+    above_present: HashSet<PathBuf>,
+    /// Directories above a path at which it has nothing.
+    above_absent: HashSet<PathBuf>,
+    /// Whether a directory of the work tree is [added](Overlay::is_added). Each file below asks.
+    added: OnceMap<PathBuf, bool>,
     /// Reads the content of a file of the revision.
     read: Box<ReadBlob>,
 }
@@ -251,9 +257,26 @@ impl Overlay {
         replaced: BTreeMap<PathBuf, Replaced>,
         read: Box<ReadBlob>,
     ) -> Self {
+        let mut above_present = HashSet::new();
+        let mut above_absent = HashSet::new();
+        for (path, replaced) in &replaced {
+            let above = match replaced {
+                Replaced::Absent => &mut above_absent,
+                _ => &mut above_present,
+            };
+            for directory in path.ancestors().skip(1) {
+                // The directories further up are there, too.
+                if !above.insert(directory.to_owned()) {
+                    break;
+                }
+            }
+        }
         Self {
             current_directory,
             replaced,
+            above_present,
+            above_absent,
+            added: OnceMap::default(),
             read,
         }
     }
@@ -324,7 +347,7 @@ impl Overlay {
         if is_on_disk && !is_absent {
             kind = fs::symlink_metadata(path).map(|metadata| kind_of(metadata.file_type()));
         }
-        if self.has_below(path) && !matches!(kind, Ok(Kind::Directory)) {
+        if self.above_present.contains(path) && !matches!(kind, Ok(Kind::Directory)) {
             return Ok(Node::Directory);
         }
         let kind = kind?;
@@ -334,10 +357,24 @@ impl Overlay {
         Ok(Node::Work(kind))
     }
 
-    /// Whether the revision has files below a path where it differs from the work tree.
-    fn has_below(&self, path: &Path) -> bool {
-        self.below(path)
-            .any(|(_, replaced)| *replaced != Replaced::Absent)
+    /// Whether a directory of the work tree has nothing but files that the revision lacks. Git does
+    /// not know directories, so that one comes with its first file.
+    fn is_added(&self, directory: &Path) -> bool {
+        if self.above_present.contains(directory) || !self.above_absent.contains(directory) {
+            return false;
+        }
+        self.added.get_or_compute(&directory.to_owned(), || {
+            let Ok(entries) = entries_on_disk(directory) else {
+                return false;
+            };
+            entries.iter().all(|entry| {
+                let path = directory.join(&entry.name);
+                match self.replaced.get(&path) {
+                    Some(replaced) => *replaced == Replaced::Absent,
+                    None => entry.kind == Kind::Directory && self.is_added(&path),
+                }
+            })
+        })
     }
 
     fn below<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = (&'a PathBuf, &'a Replaced)> {
@@ -345,25 +382,6 @@ impl Overlay {
         self.replaced
             .range::<Path, _>((Bound::Excluded(path), Bound::Unbounded))
             .take_while(move |(below, _)| below.starts_with(path))
-    }
-
-    /// Whether a directory of the work tree has nothing but files that the revision lacks.
-    fn is_added(&self, directory: &Path) -> bool {
-        // Git does not know directories, so that one comes with its first file.
-        let mut below = self.below(directory).peekable();
-        if below.peek().is_none() || below.any(|(_, replaced)| *replaced != Replaced::Absent) {
-            return false;
-        }
-        let Ok(entries) = entries_on_disk(directory) else {
-            return false;
-        };
-        entries.iter().all(|entry| {
-            let path = directory.join(&entry.name);
-            match self.replaced.get(&path) {
-                Some(replaced) => *replaced == Replaced::Absent,
-                None => entry.kind == Kind::Directory && self.is_added(&path),
-            }
-        })
     }
 
     fn entries(&self, found: &Found) -> io::Result<Vec<Entry>> {
