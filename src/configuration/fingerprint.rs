@@ -10,6 +10,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::diagnostic::Location;
 
+/// Files with the values of a unit that a stack generates.
+const VALUES: [&str; 2] = ["terragrunt.stack.hcl", "terragrunt.values.hcl"];
+
 /// Identity of an expression, and of everything that it refers to. Comments, white space and
 /// positions do not count.
 ///
@@ -91,6 +94,20 @@ impl FileReads {
         }
     }
 
+    /// The files on which the `remote_state` of the file of a location depends.
+    pub(super) fn of_remote_state(location: &Location) -> Self {
+        let mut reads = UnitReads::default();
+        if let Ok(body) = location.file.text.parse::<Body>() {
+            for block in body.get_blocks("remote_state") {
+                reads.visit_body(&block.body);
+            }
+            if let Some(attribute) = body.get_attribute("remote_state") {
+                reads.visit_expr(&attribute.value);
+            }
+        }
+        reads.0
+    }
+
     pub(super) fn add(&mut self, other: Self) {
         self.paths.extend(other.paths);
         self.has_computed_path |= other.has_computed_path;
@@ -130,7 +147,11 @@ impl Visit for UnitReads {
                 self.0.has_computed_path |= end_of_text(command).is_none();
                 self.0.paths.extend(end_of_text(command));
             }
-            self.0.paths.extend(arguments.filter_map(end_of_text));
+            for argument in arguments.filter_map(end_of_text) {
+                self.0.paths.extend(words(&argument).map(str::to_owned));
+                self.0.paths.insert(argument);
+            }
+            self.0.paths.extend(rules_of(call));
         } else if reads_file(call) {
             // Terragrunt's reader knows the other files that it reads.
             self.0.paths.extend(arguments.next().and_then(end_of_text));
@@ -141,9 +162,43 @@ impl Visit for UnitReads {
     fn visit_traversal(&mut self, traversal: &Traversal) {
         if let Expression::Variable(root) = &traversal.expr {
             self.0.reads_outputs |= root.as_str() == "dependency";
+            if root.as_str() == "values" {
+                self.0.paths.extend(VALUES.map(str::to_owned));
+            }
         }
         visit::visit_traversal(self, traversal);
     }
+}
+
+/// The names of files in a command for a shell: `a.txt` of `cat a.txt | tail -n1`. Other words have
+/// no extension and no directory.
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    let words = command.split(|c: char| c.is_whitespace() || "\"'`;|&<>()=$,".contains(c));
+    words.filter(|word| word.contains(['.', '/']))
+}
+
+/// The files of rules that a command of `run_cmd` reads although no argument names them.
+fn rules_of(call: &FuncCall) -> Vec<String> {
+    let mut rules: Vec<String> = Vec::new();
+    let mut is_module = false;
+    for argument in call.args.iter().filter_map(end_of_text) {
+        let program = argument.rsplit('/').next().unwrap_or_default();
+        let names: &[&str] = match program {
+            "make" | "gmake" => &["GNUmakefile", "Makefile", "makefile"],
+            "just" => &["Justfile", "justfile", ".justfile"],
+            "task" => &["Taskfile.yaml", "Taskfile.yml"],
+            "npm" | "yarn" | "pnpm" => &["package.json"],
+            _ => &[],
+        };
+        rules.extend(names.iter().map(ToString::to_string));
+        // `python3 -m tool.source`
+        if is_module {
+            let last = argument.rsplit('.').next().unwrap_or_default();
+            rules.extend([format!("{last}.py"), "__main__.py".to_owned()]);
+        }
+        is_module = argument == "-m";
+    }
+    rules
 }
 
 /// Whether an argument of `run_cmd` is a flag of Terragrunt's.

@@ -378,6 +378,11 @@ impl Module {
         self.names.get_or_init(|| Names::read(&self.name_blocks))
     }
 
+    /// Whether the module declares a variable with this name.
+    pub(crate) fn has_variable(&self, name: &str) -> bool {
+        self.names().variables.contains_key(name)
+    }
+
     /// The provider that a local name stands for. An error is reported.
     fn address(
         &self,

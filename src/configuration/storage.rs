@@ -76,7 +76,7 @@ const IRRELEVANT: [&str; 22] = [
     "use_path_style",
 ];
 /// Arguments by which a file is known as one with arguments of a backend.
-const STORES: [&str; 10] = [
+pub(crate) const STORES: [&str; 10] = [
     "address",
     "bucket",
     "conn_str",
@@ -185,12 +185,12 @@ impl StateStorage {
         match members.get("config") {
             Some(Value::Object(config)) => {
                 for (name, value) in &config.items {
-                    add_reads(&mut reads, value);
+                    add_reads(&mut reads, value, location.as_ref());
                     arguments.insert(name.clone(), StorageArgument::of_value(name, value));
                 }
             }
             Some(config) => {
-                add_reads(&mut reads, config);
+                add_reads(&mut reads, config, location.as_ref());
                 let argument = StorageArgument::of_value("config", config);
                 arguments.insert("config".to_owned(), argument);
             }
@@ -235,6 +235,16 @@ impl StateStorage {
     /// have.
     pub(crate) fn selects_store(&self) -> bool {
         STORES.iter().any(|name| self.arguments.contains_key(*name))
+    }
+
+    /// Whether all arguments are arguments of backends, and one selects a store.
+    pub(crate) fn is_only_of_backend(&self) -> bool {
+        let is_known = |name: &String| {
+            let name = name.as_str();
+            let lists: [&[&str]; 4] = [&SELECTORS, &IRRELEVANT, &STORES, &SHOWN];
+            lists.iter().any(|list| list.contains(&name)) || name == "region"
+        };
+        self.selects_store() && self.arguments.keys().all(is_known)
     }
 
     /// Whether both have the same relevant arguments.
@@ -329,12 +339,16 @@ impl StorageArgument {
 }
 
 /// Adds what the first unknown part of a value depends on. Relevant arguments are strings, which
-/// rarely have several.
-fn add_reads(reads: &mut FileReads, value: &Value) {
-    if let Some(unknown) = value.first_unknown()
-        && let Some(location) = &unknown.location
-    {
-        reads.add(FileReads::of_unit(location));
+/// rarely have several. `block` is the location of the block.
+fn add_reads(reads: &mut FileReads, value: &Value, block: Option<&Location>) {
+    let Some(unknown) = value.first_unknown() else {
+        return;
+    };
+    match (&unknown.location, block) {
+        (Some(location), _) => reads.add(FileReads::of_unit(location)),
+        // Variables of Terragrunt that are never known have no location.
+        (None, Some(block)) => reads.add(FileReads::of_remote_state(block)),
+        (None, None) => {}
     }
 }
 

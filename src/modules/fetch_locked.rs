@@ -148,6 +148,18 @@ impl ModuleFetcher {
         Some(content.path)
     }
 
+    /// Whether the cache contains the package that a lock file records for a call with this source.
+    pub(crate) fn confirms(&self, source: &ModuleSource, locked: &LockedModule) -> bool {
+        let Ok(address) = LockedAddress::of(locked, source) else {
+            return false;
+        };
+        let (key, _) = address.key(source);
+        let Ok(cache) = self.cache() else {
+            return false;
+        };
+        cache.get_recorded(&key, &locked.hashes).is_some()
+    }
+
     /// Makes the git repository of a locked package as a new directory, from the cache or from
     /// where it is. The files of the package are in the directory above it. Does nothing if the
     /// package does not come from git.

@@ -8,9 +8,13 @@ use std::sync::OnceLock;
 
 use anyhow::Result;
 use provlock::project::ReviewedChange;
+use provlock::project::verify::may_decide;
 use provlock::system::{Overlay, ReadBlob, Replaced};
 
-use super::command::{contents, native_path};
+use super::command::{contents, native_path, sizes};
+
+/// Maximum size of a file that is read together with others, in bytes.
+const SMALL: u64 = 64 << 10;
 
 /// Objects of a commit by their paths, relative to the top of the work tree, at which the work tree
 /// differs.
@@ -80,11 +84,16 @@ pub(super) fn overlay(
 }
 
 /// Reads blobs of the commit when they are needed: the first time all files that provlock reads by
-/// their names, because one process of git is enough for these.
+/// their names, because one process of git is enough for these, and then all small files that may
+/// decide.
 fn blob_reader(top: PathBuf, files: BaseFiles) -> Box<ReadBlob> {
     let by_name = OnceLock::new();
+    let deciding = OnceLock::new();
     Box::new(move |object, limit| {
-        let known = by_name.get_or_init(|| read_by_name(&top, &files).unwrap_or_default());
+        let mut known = by_name.get_or_init(|| read_by_name(&top, &files).unwrap_or_default());
+        if !known.contains_key(object) {
+            known = deciding.get_or_init(|| read_deciding(&top, &files).unwrap_or_default());
+        }
         let bytes = match known.get(object) {
             Some(bytes) => bytes.clone(),
             None => read_one(&top, object)?,
@@ -108,6 +117,22 @@ fn read_by_name(top: &Path, files: &BaseFiles) -> Result<BTreeMap<String, Vec<u8
             objects.insert(object.as_str(), path);
         }
     }
+    contents(top, &objects)
+}
+
+/// Reads the files that may decide. Large ones are read by themselves if they are needed.
+fn read_deciding(top: &Path, files: &BaseFiles) -> Result<BTreeMap<String, Vec<u8>>> {
+    let mut objects = BTreeMap::new();
+    for (path, file) in files {
+        let path = Path::new(path);
+        if let BaseFile::File(object) = file
+            && may_decide(path)
+        {
+            objects.insert(object.as_str(), path);
+        }
+    }
+    let sizes = sizes(top, objects.keys().copied())?;
+    objects.retain(|object, _| sizes.get(*object).is_some_and(|size| *size <= SMALL));
     contents(top, &objects)
 }
 

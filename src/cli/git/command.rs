@@ -403,6 +403,29 @@ pub(crate) fn contents(
     Ok(contents)
 }
 
+/// The sizes of blobs in bytes, without missing ones.
+pub(super) fn sizes<'a>(
+    directory: &Path,
+    objects: impl Iterator<Item = &'a str>,
+) -> Result<BTreeMap<String, u64>> {
+    let mut input = String::new();
+    for object in objects {
+        input.push_str(object);
+        input.push('\n');
+    }
+    let arguments = ["cat-file", "--batch-check=%(objectname) %(objectsize)"];
+    let printed = run(directory, Paths::Literal, arguments, input.as_bytes())?.successful()?;
+    let mut sizes = BTreeMap::new();
+    for line in String::from_utf8_lossy(&printed).lines() {
+        if let Some((object, size)) = line.split_once(' ')
+            && let Ok(size) = size.parse()
+        {
+            sizes.insert(object.to_owned(), size);
+        }
+    }
+    Ok(sizes)
+}
+
 /// Reads `OBJECT blob SIZE`, a line break, that many bytes and a line break.
 fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
     let line_end = text.iter().position(|byte| *byte == b'\n')?;

@@ -13,7 +13,7 @@ use std::thread;
 use anyhow::Result;
 use provlock::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
 use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use provlock::project::verify::{Obstacle, Tracking};
+use provlock::project::verify::{Obstacle, Tracking, may_decide};
 use provlock::project::{ReviewedChange, Tracked, VersionControl};
 use provlock::settings;
 use provlock::system::{Overlay, canonicalize, files, parallel, repository};
@@ -246,6 +246,13 @@ impl Repository {
         let mut now = now?;
         let case_variants = self.note_listed(&now, &base.staged);
         let submodules = self.altered_submodules(&base.staged);
+        let is_changed = |path: &Path| {
+            path.ancestors().any(|above| {
+                base.changed.contains_key(above.as_os_str())
+                    || submodules.contains(&self.top.join(above))
+            })
+        };
+        let all_linked = self.linked_files(&now, is_changed);
 
         // Of data files and variants in case only the names matter. From here on, there are only
         // files that provlock reads.
@@ -253,12 +260,9 @@ impl Repository {
         let mut staged = base.staged;
         staged.retain(|change| is_read(&change.path));
         let base_blobs = blobs_before(&now, staged.iter());
-        let linked = self.linked_files(&now, |path| {
-            path.ancestors().any(|above| {
-                base.changed.contains_key(above.as_os_str())
-                    || submodules.contains(&self.top.join(above))
-            })
-        });
+        let link_targets = self.link_targets(&all_linked);
+        let mut linked = all_linked;
+        linked.retain(|linked| is_read(Path::new(&linked.path)));
         let touched = touched_directories(&now, &base_blobs, &base.changed, &linked);
         let base_tree = self.base_tree(&base.changed, &now, &submodules)?;
 
@@ -306,7 +310,7 @@ impl Repository {
             unchanged,
             differing: self.below_top(base.changed.keys()),
             links: self.links(base.changed.keys()),
-            link_targets: self.link_targets(&linked),
+            link_targets,
             omitted: self.below_top(omitted(&now)),
             files_now: now
                 .into_keys()
@@ -379,7 +383,10 @@ impl Repository {
 
     /// Whether a file is read, or its name matters.
     fn is_listed(&self, path: &Path) -> bool {
-        is_read(path) || self.is_data(path) || ReviewedChange::is_case_variant(path)
+        is_read(path)
+            || self.is_data(path)
+            || ReviewedChange::is_case_variant(path)
+            || may_decide(path)
     }
 
     /// Submodules whose commit changed, and new and removed ones.

@@ -10,41 +10,40 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::atmos_stacks;
 use super::base::BaseFacts;
+use super::deciding_kind::DecidingKind;
 use super::decisions::decision;
 use super::file_effect::{Effect, MAX_SIZE, decided, not_decided};
-use crate::configuration::{StateStorage, is_part_of_configuration};
+use crate::configuration::{STORES, StateStorage, is_part_of_configuration};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::hcl::code_lines::{code, code_lines};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use crate::project::reviewed_change::{ReviewedChange, UPLOAD_IGNORE_FILE};
+use crate::project::reviewed_change::ReviewedChange;
 use crate::provider::Dialect;
 use crate::system::{Tree, excludes_from_upload};
 
-/// Settings of OpenTofu and Terraform for the user, which a job may name in `TF_CLI_CONFIG_FILE`.
-const CLI_CONFIGURATIONS: [&str; 4] = [".terraformrc", "terraform.rc", ".tofurc", "tofu.rc"];
-/// Input of CDK for Terraform.
-const CDKTF_INPUT: &str = "cdktf.json";
-/// Files that choose the version of a tool.
-const VERSION_FILES: [&str; 8] = [
-    ".terraform-version",
-    ".opentofu-version",
-    ".tofu-version",
-    ".terragrunt-version",
-    ".terragrunt-tofu-version",
-    ".tfswitch.toml",
-    ".tfswitchrc",
-    ".tgswitchrc",
+/// Arguments and variables that decide what `init` does.
+const INIT_ARGUMENTS: [&str; 10] = [
+    "-backend-config",
+    "-lockfile",
+    "-plugin-dir",
+    "TERRAFORM_CONFIG",
+    "TF_CLI_ARGS",
+    "TF_CLI_CONFIG_FILE",
+    "TF_CLOUD_",
+    "TF_DATA_DIR",
+    "TF_PLUGIN_CACHE",
+    "TF_REGISTRY_",
 ];
-/// Files that choose the versions of several tools.
-const VERSION_LISTS: [&str; 3] = [".tool-versions", "mise.toml", ".mise.toml"];
-/// Ends of the names of test files.
-const TESTS: [&str; 4] = [
-    ".tftest.hcl",
-    ".tftest.json",
-    ".tofutest.hcl",
-    ".tofutest.json",
+/// Words of settings of OpenTofu and Terraform for the user, under whatever name.
+const CLI_WORDS: [&str; 4] = [
+    "provider_installation",
+    "credentials_helper",
+    "dev_overrides",
+    "plugin_cache_dir",
 ];
+/// Words that choose the version of a tool.
+const TOOL_WORDS: [&str; 4] = ["terraform", "tofu", "terragrunt", "atmos"];
 /// Attributes of git that change what is checked out, merged or archived.
 const CHANGING_ATTRIBUTES: [&str; 6] = [
     "export-ignore",
@@ -55,9 +54,13 @@ const CHANGING_ATTRIBUTES: [&str; 6] = [
     "working-tree-encoding",
 ];
 
+/// Effect of settings of OpenTofu and Terraform for the user.
+const CLI_EFFECT: &str = "decides from where providers are installed";
+
 /// A changed file with its contents; `None` where it does not exist.
 struct ChangedFile<'a> {
     path: &'a Path,
+    kind: DecidingKind,
     before: Option<Vec<u8>>,
     now: Option<Vec<u8>>,
 }
@@ -66,34 +69,13 @@ struct ChangedFile<'a> {
 /// `applies` selects.
 pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> Vec<Diagnostic> {
     let change = facts.change;
-    let base = Tree::Revision(Arc::clone(&change.base));
     let mut by_effect: BTreeMap<Effect, Vec<&Path>> = BTreeMap::new();
-    for path in &change.differing {
-        let is_anywhere =
-            is_cli_configuration(path) || is_of_backend(path) || atmos_stacks::may_be_stack(path);
-        let is_meant = is_anywhere || path.parent().is_some_and(&applies);
-        if !is_meant || !may_decide(path) {
+    for path in changed_paths(change) {
+        let Some(kind) = DecidingKind::of(path) else {
             continue;
-        }
-        let file = ChangedFile {
-            path,
-            before: base.read(path, MAX_SIZE).ok(),
-            now: Tree::Work.read(path, MAX_SIZE).ok(),
         };
-        // Files that are too large, or no files.
-        let is_unread = (base.exists(path) && file.before.is_none())
-            || (Tree::Work.exists(path) && file.now.is_none());
-        let effect = if is_unread && name(path) == ".gitignore" {
-            // Ignore files of a change hide no file from this check.
-            Some(decided("is not read"))
-        } else if is_unread && atmos_stacks::may_be_stack(path) {
-            atmos_stacks::uses_atmos(change, path).then(|| not_decided("is not read"))
-        } else if is_unread {
-            Some(not_decided("is not read"))
-        } else {
-            effect(facts, &file)
-        };
-        if let Some(effect) = effect {
+        let is_meant = kind.is_anywhere() || path.parent().is_some_and(&applies);
+        if is_meant && let Some(effect) = effect_of(facts, path, kind) {
             by_effect.entry(effect).or_default().push(path);
         }
     }
@@ -102,6 +84,49 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
         findings.push(finding(change, effect, paths));
     }
     findings
+}
+
+/// The changed files, and the links to them.
+fn changed_paths(change: &ReviewedChange) -> BTreeSet<&Path> {
+    let mut paths = BTreeSet::new();
+    for path in &change.differing {
+        paths.insert(path.as_path());
+        for link in change.link_targets.get(path).into_iter().flatten() {
+            paths.insert(link);
+        }
+    }
+    paths
+}
+
+/// The effect of a changed path; `None` if it decides nothing.
+fn effect_of(facts: &BaseFacts<'_>, path: &Path, kind: DecidingKind) -> Option<Effect> {
+    let change = facts.change;
+    let base = Tree::Revision(Arc::clone(&change.base));
+    if kind == DecidingKind::PluginDirectory {
+        let effect = "is in a directory from which init installs providers";
+        return Some(not_decided(effect));
+    }
+    let file = ChangedFile {
+        path,
+        kind,
+        before: base.read(path, MAX_SIZE).ok(),
+        now: Tree::Work.read(path, MAX_SIZE).ok(),
+    };
+
+    // Files that are too large, or no files.
+    let is_unread = (base.exists(path) && file.before.is_none())
+        || (Tree::Work.exists(path) && file.now.is_none());
+    if !is_unread {
+        return effect(facts, &file);
+    }
+    if kind == DecidingKind::Ignore {
+        // Ignore files of a change hide no file from this check.
+        return Some(decided("is not read"));
+    }
+    if kind.is_of_any_program() && !atmos_stacks::uses_atmos(change, path) {
+        return None;
+    }
+    Some(not_decided("is not read"))
 }
 
 /// The finding about files with the same effect.
@@ -129,67 +154,126 @@ fn finding(change: &ReviewedChange, effect: &Effect, paths: &[&Path]) -> Diagnos
     }
 }
 
-/// Whether a file of this name may decide something without being part of a reading.
-fn may_decide(path: &Path) -> bool {
-    let name = name(path);
-    is_cli_configuration(path)
-        || is_of_backend(path)
-        || [UPLOAD_IGNORE_FILE, ".gitattributes", ".gitignore"].contains(&name)
-        || is_input_of_generator(name)
-        || atmos_stacks::may_be_stack(path)
-        || is_of_terramate(name)
-        || VERSION_FILES.contains(&name)
-        || VERSION_LISTS.contains(&name)
-        || TESTS.iter().any(|end| name.ends_with(end))
-}
-
 /// The effect of a changed file; `None` if it decides nothing.
 fn effect(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     let change = facts.change;
-    let name = name(file.path);
     if file.is_unchanged() {
         return None;
     }
-    if is_cli_configuration(file.path) {
-        let effect = "decides from where providers are installed";
-        return Some(not_decided(effect));
+    match file.kind {
+        DecidingKind::CliConfiguration => Some(not_decided(CLI_EFFECT)),
+        DecidingKind::PluginDirectory => None,
+        DecidingKind::Backend | DecidingKind::PerhapsBackend => backend_file(facts, file),
+        DecidingKind::Settings => settings_of_any_name(facts, file),
+        DecidingKind::UploadIgnore => hidden_from_upload(facts, file),
+        DecidingKind::Attributes => attributes(change, file),
+        DecidingKind::Ignore => ignored_lock_files(change, file),
+        DecidingKind::GeneratorInput => {
+            Some(not_decided("decides which configuration is generated"))
+        }
+        DecidingKind::Yaml => stack_or_workflow(change, file),
+        DecidingKind::Terramate => terramate(file),
+        DecidingKind::HcpStack => hcp_stack(change, file),
+        // The copied modules are in the repository, too.
+        DecidingKind::Vendoring => Some(decided("decides which modules are copied here")),
+        DecidingKind::ToolVersion => Some(decided("chooses the version of a tool")),
+        DecidingKind::ToolVersions => tool_versions(file),
+        DecidingKind::Test => test_of_a_directory(change, file),
+        DecidingKind::Script => init_arguments(file),
     }
-    if is_of_backend(file.path) {
+}
+
+/// The finding about a file under any name: settings of the user for OpenTofu and Terraform, or
+/// arguments of a backend.
+fn settings_of_any_name(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
+    let contents = [&file.before, &file.now].into_iter().flatten();
+    for bytes in contents {
+        let text = String::from_utf8_lossy(bytes);
+        let is_of_cli = |line: &str| CLI_WORDS.iter().any(|word| line.starts_with(word));
+        if text.lines().map(str::trim).any(is_of_cli) && !file.is_of_terragrunt() {
+            return Some(not_decided(CLI_EFFECT));
+        }
+    }
+    if file.has_only_arguments_of_backend() && !is_of_variables(facts, file.path) {
         return backend_file(facts, file);
     }
-    match name {
-        UPLOAD_IGNORE_FILE => return hidden_from_upload(facts, file),
-        ".gitattributes" => return attributes(change, file),
-        ".gitignore" => return ignored_lock_files(change, file),
-        _ => {}
+    None
+}
+
+/// Whether a file has values of variables: it is loaded by its name, or a module beside it or above
+/// declares a variable that is called as an argument of backends is.
+fn is_of_variables(facts: &BaseFacts<'_>, path: &Path) -> bool {
+    let name = name(path);
+    if name == "terraform.tfvars" || name.ends_with(".auto.tfvars") {
+        return true;
     }
+    let change = facts.change;
+    let above = path.ancestors().skip(1);
+    let mut above = above.take_while(|directory| directory.starts_with(&change.top));
+    above.any(|directory| {
+        let shown = change.shown(directory);
+        let module = facts
+            .modules
+            .canonical_module(directory, shown, Dialect::default());
+        STORES.iter().any(|name| module.has_variable(name))
+    })
+}
+
+/// The finding about YAML.
+fn stack_or_workflow(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+    let mut effect = None;
     if atmos_stacks::may_be_stack(file.path) {
-        return atmos_stacks::effect(
-            change,
-            file.path,
-            file.before.as_deref(),
-            file.now.as_deref(),
-        );
+        let before = file.before.as_deref();
+        effect = atmos_stacks::effect(change, file.path, before, file.now.as_deref());
     }
-    if is_input_of_generator(name) {
-        let effect = "decides which configuration is generated";
-        return Some(not_decided(effect));
+    match effect {
+        Some(effect) => Some(effect),
+        None => init_arguments(file),
     }
-    if is_of_terramate(name) {
-        return terramate(file);
+}
+
+/// The decision that a program of the repository runs `init` with other arguments.
+fn init_arguments(file: &ChangedFile<'_>) -> Option<Effect> {
+    if file.changes_lines_with(&INIT_ARGUMENTS) {
+        return Some(decided("passes other arguments or variables to init"));
     }
-    if VERSION_FILES.contains(&name) {
+    None
+}
+
+fn tool_versions(file: &ChangedFile<'_>) -> Option<Effect> {
+    if file.changes_lines_with(&TOOL_WORDS) {
         return Some(decided("chooses the version of a tool"));
     }
-    if VERSION_LISTS.contains(&name) {
-        return file
-            .changes_lines_with(&["terraform", "tofu", "terragrunt"])
-            .then(|| decided("chooses the version of a tool"));
+    None
+}
+
+/// The finding about a part of a stack of HCP Terraform. Beside a lock file it is a finding of the
+/// root module.
+fn hcp_stack(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+    let directory = file.path.parent()?;
+    let lock_file = directory.join(LOCK_FILE_NAME);
+    if change.has_configuration(directory) || change.files_now.contains(lock_file.as_os_str()) {
+        return None;
     }
-    let is_read = file.path.parent().is_some_and(|directory| {
-        directory.ends_with("tests") || change.has_configuration(directory)
-    });
-    (!is_read).then(|| decided("is read only with -test-directory"))
+    let effect = "is a part of a stack of HCP Terraform, which is not read";
+    // Deployments have values for components only.
+    if name(file.path).contains(".tfdeploy.") {
+        return Some(decided(effect));
+    }
+    Some(not_decided(effect))
+}
+
+/// The decision about a test that no `init` reads without `-test-directory`.
+fn test_of_a_directory(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+    let directory = file.path.parent()?;
+    let is_of_module = directory.ends_with("tests")
+        && directory
+            .parent()
+            .is_some_and(|module| change.has_configuration(module));
+    if is_of_module || change.has_configuration(directory) {
+        return None;
+    }
+    Some(decided("is read only with -test-directory"))
 }
 
 impl ChangedFile<'_> {
@@ -199,10 +283,7 @@ impl ChangedFile<'_> {
             return self.before == self.now;
         };
         let [before, now] = [before, now].map(|bytes| String::from_utf8_lossy(bytes));
-        let is_of_hcl = is_of_backend(self.path)
-            || is_cli_configuration(self.path)
-            || is_of_terramate(name(self.path));
-        if is_of_hcl {
+        if self.kind.is_hcl() {
             return code(&before) == code(&now);
         }
         before.lines().eq(now.lines())
@@ -229,42 +310,11 @@ fn lines_with(bytes: Option<&[u8]>, words: &[&str]) -> BTreeSet<String> {
     lines
 }
 
-fn is_input_of_generator(name: &str) -> bool {
-    atmos_stacks::CONFIGURATIONS.contains(&name) || name == CDKTF_INPUT
-}
-
-fn is_cli_configuration(path: &Path) -> bool {
-    let name = name(path);
-    CLI_CONFIGURATIONS.contains(&name) || [".tfrc", ".tofurc"].iter().any(|end| name.ends_with(end))
-}
-
-/// Whether only files with arguments of a backend have such a name (`-backend-config`).
-fn is_surely_of_backend(path: &Path) -> bool {
-    let ends = [".tfbackend", ".tfbackend.json"];
-    ends.iter().any(|end| name(path).ends_with(end))
-}
-
-/// Whether the name of a file is usual for arguments of a backend. Files of other programs may have
-/// such a name, too.
-fn is_of_backend(path: &Path) -> bool {
-    const ENDS: [&str; 5] = [".hcl", ".conf", ".config", ".cfg", ".tfvars"];
-    if is_surely_of_backend(path) {
-        return true;
-    }
-    let name = name(path);
-    let Some(stem) = ENDS.iter().find_map(|end| name.strip_suffix(end)) else {
-        return false;
-    };
-    let directory = path.parent().and_then(Path::file_name);
-    let is_in_directory = directory.is_some_and(|name| name == "backend" || name == "backends");
-    stem.contains("backend") || is_in_directory
-}
-
 /// The finding about a file with arguments of a backend: a decision if it is new, or only selects a
 /// state in a store that the base uses.
 fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     let change = facts.change;
-    let is_other = !is_surely_of_backend(file.path) && !file.has_argument_of_backend();
+    let is_other = file.kind != DecidingKind::Backend && !file.has_argument_of_backend();
     if is_other || file.is_of_terragrunt() {
         return None;
     }
@@ -312,6 +362,17 @@ impl ChangedFile<'_> {
         storages.any(|storage| storage.is_some_and(|storage| storage.selects_store()))
     }
 
+    /// Whether all of its arguments are arguments of backends, and one selects a store.
+    fn has_only_arguments_of_backend(&self) -> bool {
+        for bytes in [&self.before, &self.now].into_iter().flatten() {
+            let storage = self.storage(Some(bytes));
+            if storage.is_some_and(|storage| storage.is_only_of_backend()) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Whether it has a block that no file with arguments of a backend has, and that Terragrunt
     /// reads in its own files.
     fn is_of_terragrunt(&self) -> bool {
@@ -351,7 +412,13 @@ fn other_backend_files(change: &ReviewedChange, path: &Path) -> Vec<StateStorage
     };
     for entry in base.entries(directory).unwrap_or_default() {
         let other = directory.join(&entry.name);
-        if other == path || !is_of_backend(&other) {
+        let kind = DecidingKind::of(&other);
+        let is_backend = [
+            DecidingKind::Backend,
+            DecidingKind::PerhapsBackend,
+            DecidingKind::Settings,
+        ];
+        if other == path || !kind.is_some_and(|kind| is_backend.contains(&kind)) {
             continue;
         }
         let bytes = base.read(&other, MAX_SIZE).unwrap_or_default();
@@ -434,18 +501,23 @@ fn ignored_lock_files(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option
     let directory = file.path.parent()?;
     let [before, now] =
         [&file.before, &file.now].map(|bytes| ignore_rules(directory, bytes.as_deref()));
+    let mut names = vec![LOCK_FILE_NAME];
+    if change.before_named(MODULE_LOCK_FILE_NAME).next().is_some() {
+        names.push(MODULE_LOCK_FILE_NAME);
+    }
     for root in directories_below(change, directory) {
-        let lock_file = root.join(LOCK_FILE_NAME);
-        let is_ignored = |rules: &Gitignore| {
-            rules
-                .matched_path_or_any_parents(&lock_file, false)
-                .is_ignore()
-        };
-        if is_ignored(&now) && !is_ignored(&before) {
-            return Some(decided("ignores lock files"));
+        for name in &names {
+            let lock_file = root.join(name);
+            if is_ignored(&now, &lock_file) && !is_ignored(&before, &lock_file) {
+                return Some(decided("ignores lock files"));
+            }
         }
     }
     None
+}
+
+fn is_ignored(rules: &Gitignore, path: &Path) -> bool {
+    rules.matched_path_or_any_parents(path, false).is_ignore()
 }
 
 fn ignore_rules(directory: &Path, bytes: Option<&[u8]>) -> Gitignore {
@@ -488,7 +560,9 @@ fn attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect>
         is_hidden_from_review |= is_set("diff", "unset")
             || is_set("binary", "set")
             || is_set("linguist-generated", "set")
-            || is_set("linguist-generated", "true");
+            || is_set("linguist-generated", "true")
+            || is_set("gitlab-generated", "set")
+            || is_set("gitlab-generated", "true");
     }
     is_hidden_from_review.then(|| decided("hides changes from reviewers"))
 }
@@ -571,10 +645,6 @@ fn attribute(word: &str) -> (String, String) {
         word.split_once('=').unwrap_or((word, "set"))
     };
     (name.to_owned(), value.to_owned())
-}
-
-fn is_of_terramate(name: &str) -> bool {
-    [".tm.hcl", ".tm"].iter().any(|end| name.ends_with(end))
 }
 
 /// The finding about a file of Terramate, unless it only describes stacks.

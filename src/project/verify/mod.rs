@@ -13,6 +13,7 @@ mod atmos_stacks;
 mod audited_root;
 mod base;
 mod deciding_files;
+mod deciding_kind;
 mod decisions;
 mod file;
 mod file_effect;
@@ -48,6 +49,7 @@ pub use audited_root::{
     Obstacle, OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions,
     VersionControl,
 };
+pub use deciding_kind::may_decide;
 pub use settings_change::{SettingsEdit, what_changed};
 
 use audited_root::{AuditedRoot, FileState};

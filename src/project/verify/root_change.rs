@@ -606,10 +606,48 @@ fn check_module(
             format!("the package of {name} differs from that of the same source in the base");
         findings.push(replaced(message, format!("in the base: {}", known.package)));
     }
+    // Hashes that are certainly wrong need no other check.
+    if findings.is_empty() {
+        findings.extend(module_not_checked(root, entry, change));
+    }
     let help = Help::text("check the older version").and_owner_allows(Code::Downgrade);
     findings.extend(downgrade(&name, entry, change, help));
     findings.extend(new_publisher(root, entry));
     findings
+}
+
+/// The finding about a package whose hashes nothing on this machine confirms: no lock file of the
+/// base, and no cached package. With `--online` the published package is compared.
+fn module_not_checked(
+    root: &AuditedRoot<'_>,
+    entry: &Entry<LockedModule>,
+    change: &EntryDiff<LockedModule>,
+) -> Option<Diagnostic> {
+    let locked = &entry.locked;
+    let is_added = change
+        .old
+        .as_ref()
+        .is_none_or(|old| old.hashes != locked.hashes);
+    if root.online.is_some() || locked.hashes.is_empty() || !is_added {
+        return None;
+    }
+    let base = root.base.as_ref()?;
+    for known in &base.facts.modules_before {
+        if known.package == locked.package && locked.hashes.is_subset(&known.hashes) {
+            return None;
+        }
+    }
+    if let Some(fetcher) = &root.packages.fetcher {
+        for call in root.declared.package_calls() {
+            if call.key == entry.address && fetcher.confirms(&call.source, locked) {
+                return None;
+            }
+        }
+    }
+    let name = LockedModule::label_name(&entry.address);
+    let message = format!("{name} was locked, and nothing on this machine confirms its hashes");
+    let warning = finding(Code::HashNotChecked, message, entry.package(), "");
+    Some(warning.help(Remedy::verify_online()))
 }
 
 /// An entry of the base for the source and version of a new entry, if all such entries have a

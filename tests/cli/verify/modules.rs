@@ -577,6 +577,16 @@ fn changes_of_the_module_lock_file_are_checked() {
             "{old} {new}: {found:?}"
         );
     }
+    let fresh = format!(
+        "\nmodule \"zz\" {{\n  source  = \"git::https://github.com/acme/zz.git?ref=v1\"\n  package = \"git::https://github.com/acme/zz.git?ref={}\"\n  hashes = [\n    \"{other}\",\n  ]\n}}\n",
+        "1".repeat(40)
+    );
+    environment.write(LOCK, good.clone() + &fresh);
+    let unconfirmed = base(&[]);
+    assert!(
+        unconfirmed.contains(&"warning hash-not-checked".to_owned()),
+        "{unconfirmed:?}"
+    );
     std::fs::remove_file(environment.project().join(LOCK)).unwrap();
     assert_eq!(base(&[]), ["error root-removed"], "the file is gone");
     survived(
