@@ -36,8 +36,10 @@ const INIT_ARGUMENTS: [&str; 10] = [
     "TF_REGISTRY_",
 ];
 /// Words of settings of OpenTofu and Terraform for the user, under whatever name.
-const CLI_WORDS: [&str; 4] = [
+const CLI_WORDS: [&str; 6] = [
     "provider_installation",
+    "host \"",
+    "credentials \"",
     "credentials_helper",
     "dev_overrides",
     "plugin_cache_dir",
