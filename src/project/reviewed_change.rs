@@ -319,25 +319,33 @@ impl ReviewedChange {
         directory: &Path,
         is_checked: impl Fn(&Path) -> bool,
     ) -> bool {
-        let leads_here = |link: &PathBuf| {
-            let Some(directory) = link.parent().filter(|directory| is_checked(directory)) else {
+        let mut is_read = false;
+        for path in self.now_in(directory) {
+            if !is_part_of_configuration(name(path)) || is_of_values(name(path)) {
+                continue;
+            }
+            let mut links = self.link_targets.get(path).into_iter().flatten();
+            if !links.any(|link| self.is_loaded_link(link, &is_checked)) {
                 return false;
-            };
-            let names: Vec<_> = self
-                .now_in(directory)
-                .map(|path| name(path).to_owned())
-                .collect();
-            is_loaded(name(link), &names)
+            }
+            is_read = true;
+        }
+        is_read
+    }
+
+    /// Whether a directory that is checked loads the file behind a link in it.
+    fn is_loaded_link(&self, link: &Path, is_checked: impl Fn(&Path) -> bool) -> bool {
+        let Some(directory) = link.parent() else {
+            return false;
         };
-        let is_meant =
-            |path: &&Path| is_part_of_configuration(name(path)) && !is_of_values(name(path));
-        let mut files = self.now_in(directory).filter(is_meant).peekable();
-        let is_linked = |path: &Path| {
-            self.link_targets
-                .get(path)
-                .is_some_and(|links| links.iter().any(leads_here))
-        };
-        files.peek().is_some() && files.all(is_linked)
+        if !is_checked(directory) {
+            return false;
+        }
+        let mut names = Vec::new();
+        for path in self.now_in(directory) {
+            names.push(name(path).to_owned());
+        }
+        is_loaded(name(link), &names)
     }
 
     pub(super) fn now_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {

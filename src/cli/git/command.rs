@@ -171,30 +171,31 @@ pub(crate) fn entries(
         "--exclude-standard",
     ];
     let printed = successful(directory, listing)?;
-    // `? PATH`, or `TAG MODE OBJECT STAGE`, a tab and the path.
-    let entry = |line: &[u8]| {
-        let staged = || {
-            let (words, path) =
-                line.split_at_checked(line.iter().position(|byte| *byte == b'\t')?)?;
-            let (tag, words) = std::str::from_utf8(words).ok()?.split_once(' ')?;
-            let (is_link, is_omitted) = (words.starts_with("12"), tag == "S");
-            Some((
-                Entry {
-                    is_tracked: true,
-                    blob: blob(words, 1),
-                    is_link,
-                    is_omitted,
-                },
-                &path[1..],
-            ))
-        };
-        let new = line.strip_prefix(b"? ");
-        let untracked = |path| Some((Entry::default(), path));
-        let (entry, path) = new.map_or_else(staged, untracked)?;
-        let path = native_path(path);
-        is_wanted(&path).then(|| (path.into_os_string(), entry))
+    let mut entries = BTreeMap::new();
+    for line in printed.split(|byte| *byte == 0) {
+        if let Some((path, entry)) = listed_entry(line)
+            && is_wanted(&path)
+        {
+            entries.insert(path.into_os_string(), entry);
+        }
+    }
+    Ok(entries)
+}
+
+/// Reads `? PATH`, or `TAG MODE OBJECT STAGE`, a tab and the path.
+fn listed_entry(line: &[u8]) -> Option<(PathBuf, Entry)> {
+    if let Some(path) = line.strip_prefix(b"? ") {
+        return Some((native_path(path), Entry::default()));
+    }
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    let (tag, words) = std::str::from_utf8(&line[..tab]).ok()?.split_once(' ')?;
+    let entry = Entry {
+        is_tracked: true,
+        blob: blob(words, 1),
+        is_link: words.starts_with("12"),
+        is_omitted: tag == "S",
     };
-    Ok(printed.split(|byte| *byte == 0).filter_map(entry).collect())
+    Some((native_path(&line[tab + 1..]), entry))
 }
 
 /// A path at which the index differs from a commit.

@@ -29,6 +29,8 @@ use super::work_tree::changed_files;
 
 /// Directory in which OpenTofu and Terraform keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";
+/// Maximum number of links that are followed, as on Linux.
+const MOST_LINKS: usize = 40;
 /// Maximum size of an ignore file that is read, in bytes.
 const IGNORE_FILE_LIMIT: u64 = 1 << 20;
 
@@ -80,6 +82,13 @@ struct Differences {
 }
 
 type Contents = BTreeMap<OsString, Vec<u8>>;
+
+/// A blob of the commit, with its content if the file on disk has the same.
+struct BlobOnDisk {
+    path: PathBuf,
+    object: String,
+    bytes: Option<Vec<u8>>,
+}
 
 /// Runs two functions at the same time: the first waits for git.
 pub(crate) fn both<A: Send, B>(
@@ -421,37 +430,40 @@ impl Repository {
         now: &BTreeMap<OsString, Entry>,
         staged: &[StagedChange],
     ) -> BTreeSet<PathBuf> {
-        let tracked = now.iter().filter(|(_, entry)| entry.is_tracked);
-        let _ = self
-            .tracked
-            .set(Ok(tracked.map(|(path, _)| path.clone()).collect()));
-        let is_tracked_data =
-            |(path, entry): &(&OsString, &Entry)| entry.is_tracked && self.is_data(Path::new(path));
-        let data = now
-            .iter()
-            .filter(is_tracked_data)
-            .map(|(path, entry)| (path.clone(), entry.blob.clone()));
-        let mut data: BTreeMap<_, _> = data.collect();
-        data.extend(
-            staged
-                .iter()
-                .filter(|one| self.is_data(&one.path))
-                .map(|one| (one.path.clone().into(), None)),
-        );
+        let mut tracked = BTreeSet::new();
+        let mut data = BTreeMap::new();
+        for (path, entry) in now {
+            if !entry.is_tracked {
+                continue;
+            }
+            tracked.insert(path.clone());
+            if self.is_data(Path::new(path)) {
+                data.insert(path.clone(), entry.blob.clone());
+            }
+        }
+        // The commit has a different file, or none.
+        let mut added = HashSet::new();
+        for change in staged {
+            if self.is_data(&change.path) {
+                data.insert(change.path.clone().into(), None);
+            }
+            if change.before.is_none() {
+                added.insert(change.path.as_path());
+            }
+        }
+        // Only the first list counts.
+        let _ = self.tracked.set(Ok(tracked));
         let _ = self.data.set(data);
-        let added: HashSet<_> = staged
-            .iter()
-            .filter(|one| one.before.is_none())
-            .map(|one| one.path.as_path())
-            .collect();
-        let is_variant = |(path, entry): &(&OsString, &Entry)| {
+
+        let mut variants = BTreeSet::new();
+        for (path, entry) in now {
             let path = Path::new(path);
-            ReviewedChange::is_case_variant(path) && (!entry.is_tracked || added.contains(path))
-        };
-        now.iter()
-            .filter(is_variant)
-            .map(|(path, _)| self.top.join(path))
-            .collect()
+            let is_new = !entry.is_tracked || added.contains(path);
+            if is_new && ReviewedChange::is_case_variant(path) {
+                variants.insert(self.top.join(path));
+            }
+        }
+        variants
     }
 
     /// The links among the files `now` to files in the repository. `is_changed` returns whether a
@@ -461,42 +473,59 @@ impl Repository {
         now: &BTreeMap<OsString, Entry>,
         is_changed: impl Fn(&Path) -> bool,
     ) -> Vec<LinkedFile> {
-        const MOST_LINKS: usize = 40;
-        let next = |step: &Path| -> Option<PathBuf> {
-            let target = step.parent()?.join(step.read_link().ok()?);
-            Some(
-                canonicalize(target.parent()?)
-                    .ok()?
-                    .join(target.file_name()?),
-            )
+        let mut linked = Vec::new();
+        for (path, entry) in now {
+            if entry.is_link
+                && let Some(steps) = self.steps_of_link(path)
+            {
+                linked.push(self.linked_file(path, &steps, &is_changed));
+            }
+        }
+        linked
+    }
+
+    /// The paths to which a link leads, one after the other, the link itself first and relative to
+    /// the top. `None` if it leads out of the repository, where no change alters a file.
+    fn steps_of_link(&self, link: &OsString) -> Option<Vec<PathBuf>> {
+        let mut steps = Vec::new();
+        let mut step = Some(self.top.join(link));
+        while let Some(path) = step
+            && steps.len() < MOST_LINKS
+        {
+            steps.push(path.strip_prefix(&self.top).ok()?.to_owned());
+            step = target_of(&path);
+        }
+        (steps.len() > 1).then_some(steps)
+    }
+
+    /// The file at the last of these steps.
+    fn linked_file(
+        &self,
+        link: &OsString,
+        steps: &[PathBuf],
+        is_changed: impl Fn(&Path) -> bool,
+    ) -> LinkedFile {
+        let (target, links) = match steps {
+            [links @ .., target] => (target, links),
+            [] => unreachable!("a link has steps"),
         };
-        let linked = |path: &OsString| {
-            let steps = std::iter::successors(Some(self.top.join(path)), |step| next(step))
-                .take(MOST_LINKS);
-            // No change of the repository alters a file outside of it.
-            let inside = |step: PathBuf| Some(step.strip_prefix(&self.top).ok()?.to_owned());
-            let steps = steps.map(inside).collect::<Option<Vec<_>>>()?;
-            let (target, links) = steps.split_last().filter(|(_, links)| !links.is_empty())?;
-            // A link, or a link to a directory on its way, that changed itself leads elsewhere in
-            // the base.
-            let way = |link: &PathBuf| {
-                let text = self.top.join(link).read_link().unwrap_or_default();
-                files::join(link.parent().unwrap_or(Path::new("")), text)
-            };
-            let leads_elsewhere = links
-                .iter()
-                .any(|link| is_changed(link) || way(link).parent().is_some_and(&is_changed));
-            let is_changed = leads_elsewhere || is_changed(target);
-            Some(LinkedFile {
-                path: path.clone(),
-                target: (!leads_elsewhere).then(|| target.clone()),
-                is_changed,
-            })
-        };
-        now.iter()
-            .filter(|(_, entry)| entry.is_link)
-            .filter_map(|(path, _)| linked(path))
-            .collect()
+        // A link, or a link to a directory on its way, that changed itself leads elsewhere in the
+        // base.
+        let mut leads_elsewhere = false;
+        for link in links {
+            let text = self.top.join(link).read_link().unwrap_or_default();
+            let way = files::join(link.parent().unwrap_or(Path::new("")), text);
+            leads_elsewhere |= is_changed(link) || way.parent().is_some_and(&is_changed);
+        }
+        let mut in_base = None;
+        if !leads_elsewhere {
+            in_base = Some(target.clone());
+        }
+        LinkedFile {
+            path: link.clone(),
+            target: in_base,
+            is_changed: leads_elsewhere || is_changed(target),
+        }
     }
 
     /// Replaces the texts of unchanged links by the contents of the files behind them.
@@ -562,34 +591,36 @@ impl Repository {
     /// Contents of blobs, by their path on disk. Most are the current content of files, so git need
     /// not unpack them. Also returns which ones.
     fn contents(&self, blobs: Blobs) -> Result<(Contents, HashSet<OsString>)> {
-        let on_disk = |(path, object): (PathBuf, String)| {
+        let read = |(path, object): (PathBuf, String)| {
             let path = self.top.join(path);
-            let bytes = lockfile::read(&path)
-                .ok()
-                .flatten()
-                .filter(|bytes| is_blob(bytes, &object));
-            (path.into_os_string(), object, bytes)
+            let bytes = read_blob_on_disk(&path, &object);
+            BlobOnDisk {
+                path,
+                object,
+                bytes,
+            }
         };
-        let files = parallel::map(blobs.into_iter().collect(), parallel::cores(), on_disk);
-        let others = files.iter().filter(|(.., bytes)| bytes.is_none());
-        let contents = contents(
-            &self.top,
-            &others
-                .map(|(path, object, _)| (object.as_str(), Path::new(path)))
-                .collect(),
-        )?;
-        let unchanged = files
-            .iter()
-            .filter(|(.., bytes)| bytes.is_some())
-            .map(|(path, ..)| path.clone())
-            .collect();
-        let with_content = |(path, object, bytes): (OsString, String, Option<Vec<u8>>)| {
-            Some((path, bytes.or_else(|| contents.get(&object).cloned())?))
-        };
-        Ok((
-            files.into_iter().filter_map(with_content).collect(),
-            unchanged,
-        ))
+        let files = parallel::map(blobs.into_iter().collect(), parallel::cores(), read);
+        let mut others = BTreeMap::new();
+        for file in &files {
+            if file.bytes.is_none() {
+                others.insert(file.object.as_str(), file.path.as_path());
+            }
+        }
+        let unpacked = contents(&self.top, &others)?;
+
+        let mut unchanged = HashSet::new();
+        let mut by_path = Contents::new();
+        for file in files {
+            let path = file.path.into_os_string();
+            if let Some(bytes) = file.bytes {
+                unchanged.insert(path.clone());
+                by_path.insert(path, bytes);
+            } else if let Some(bytes) = unpacked.get(&file.object) {
+                by_path.insert(path, bytes.clone());
+            }
+        }
+        Ok((by_path, unchanged))
     }
 
     /// Lists the tracked files, which takes git some milliseconds. Other functions do so if they
@@ -686,6 +717,20 @@ impl VersionControl for Repository {
             .map(|path| path.as_ref().and_then(|_| rules.next().flatten()))
             .collect()
     }
+}
+
+/// The path to which a link leads, without symlinks above it; `None` if it is no link, or leads to
+/// nothing.
+fn target_of(path: &Path) -> Option<PathBuf> {
+    let target = path.parent()?.join(path.read_link().ok()?);
+    let directory = canonicalize(target.parent()?).ok()?;
+    Some(directory.join(target.file_name()?))
+}
+
+/// The content of a file if it is that of a blob.
+fn read_blob_on_disk(path: &Path, object: &str) -> Option<Vec<u8>> {
+    let bytes = lockfile::read(path).ok().flatten()?;
+    is_blob(&bytes, object).then_some(bytes)
 }
 
 fn is_read(path: &Path) -> bool {
