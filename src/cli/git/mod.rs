@@ -3,6 +3,7 @@
 mod at_base;
 mod base_tree;
 mod command;
+mod links;
 mod repositories;
 mod repository;
 mod revision;

@@ -23,14 +23,13 @@ use super::command::{
     Entry, IgnoreRule, StagedChange, commits_between, contents, entries, ignore_rules, is_blob,
     is_blob_on_disk, listed, only_merge_base, resolve, staged_changes,
 };
+use super::links::{self, LinkedFile};
 use super::revision::{self, Commit};
 use super::tree::{Blobs, files_in, follow_links};
 use super::work_tree::changed_files;
 
 /// Directory in which OpenTofu and Terraform keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";
-/// Maximum number of links that are followed, as on Linux.
-const MOST_LINKS: usize = 40;
 /// Maximum size of an ignore file that is read, in bytes.
 const IGNORE_FILE_LIMIT: u64 = 1 << 20;
 
@@ -57,15 +56,6 @@ pub(crate) enum Before {
     Outside,
     /// The content; `None` if the commit does not have the file.
     Inside(Option<Vec<u8>>),
-}
-
-/// A link to a file in the repository, both relative to its top.
-struct LinkedFile {
-    path: OsString,
-    /// `None` if the link leads elsewhere in the base.
-    target: Option<PathBuf>,
-    /// Whether the base has a different file behind the link.
-    is_changed: bool,
 }
 
 /// The differences of the work tree and the index from a commit.
@@ -261,7 +251,7 @@ impl Repository {
                     || submodules.contains(&self.top.join(above))
             })
         };
-        let all_linked = self.linked_files(&now, is_changed);
+        let all_linked = links::linked_files(&self.top, &now, is_changed);
 
         // Of data files and variants in case only the names matter. From here on, there are only
         // files that provlock reads.
@@ -269,7 +259,7 @@ impl Repository {
         let mut staged = base.staged;
         staged.retain(|change| is_read(&change.path));
         let base_blobs = blobs_before(&now, staged.iter());
-        let link_targets = self.link_targets(&all_linked);
+        let link_targets = links::targets(&self.top, &all_linked);
         let mut linked = all_linked;
         linked.retain(|linked| is_read(Path::new(&linked.path)));
         let touched = touched_directories(&now, &base_blobs, &base.changed, &linked);
@@ -409,20 +399,6 @@ impl Repository {
         paths.into_iter().map(|path| self.top.join(path)).collect()
     }
 
-    /// The files to which links lead, with these links.
-    fn link_targets(&self, linked: &[LinkedFile]) -> BTreeMap<PathBuf, BTreeSet<PathBuf>> {
-        let mut targets: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        for LinkedFile { path, target, .. } in linked {
-            if let Some(target) = target {
-                targets
-                    .entry(self.top.join(target))
-                    .or_default()
-                    .insert(self.top.join(path));
-            }
-        }
-        targets
-    }
-
     /// Keeps the tracked files among the listed ones, and the files in data directories. Returns
     /// new paths that are read only where case does not matter.
     fn note_listed(
@@ -464,68 +440,6 @@ impl Repository {
             }
         }
         variants
-    }
-
-    /// The links among the files `now` to files in the repository. `is_changed` returns whether a
-    /// path differs from the base.
-    fn linked_files(
-        &self,
-        now: &BTreeMap<OsString, Entry>,
-        is_changed: impl Fn(&Path) -> bool,
-    ) -> Vec<LinkedFile> {
-        let mut linked = Vec::new();
-        for (path, entry) in now {
-            if entry.is_link
-                && let Some(steps) = self.steps_of_link(path)
-            {
-                linked.push(self.linked_file(path, &steps, &is_changed));
-            }
-        }
-        linked
-    }
-
-    /// The paths to which a link leads, one after the other, the link itself first and relative to
-    /// the top. `None` if it leads out of the repository, where no change alters a file.
-    fn steps_of_link(&self, link: &OsString) -> Option<Vec<PathBuf>> {
-        let mut steps = Vec::new();
-        let mut step = Some(self.top.join(link));
-        while let Some(path) = step
-            && steps.len() < MOST_LINKS
-        {
-            steps.push(path.strip_prefix(&self.top).ok()?.to_owned());
-            step = target_of(&path);
-        }
-        (steps.len() > 1).then_some(steps)
-    }
-
-    /// The file at the last of these steps.
-    fn linked_file(
-        &self,
-        link: &OsString,
-        steps: &[PathBuf],
-        is_changed: impl Fn(&Path) -> bool,
-    ) -> LinkedFile {
-        let (target, links) = match steps {
-            [links @ .., target] => (target, links),
-            [] => unreachable!("a link has steps"),
-        };
-        // A link, or a link to a directory on its way, that changed itself leads elsewhere in the
-        // base.
-        let mut leads_elsewhere = false;
-        for link in links {
-            let text = self.top.join(link).read_link().unwrap_or_default();
-            let way = files::join(link.parent().unwrap_or(Path::new("")), text);
-            leads_elsewhere |= is_changed(link) || way.parent().is_some_and(&is_changed);
-        }
-        let mut in_base = None;
-        if !leads_elsewhere {
-            in_base = Some(target.clone());
-        }
-        LinkedFile {
-            path: link.clone(),
-            target: in_base,
-            is_changed: leads_elsewhere || is_changed(target),
-        }
     }
 
     /// Replaces the texts of unchanged links by the contents of the files behind them.
@@ -717,14 +631,6 @@ impl VersionControl for Repository {
             .map(|path| path.as_ref().and_then(|_| rules.next().flatten()))
             .collect()
     }
-}
-
-/// The path to which a link leads, without symlinks above it; `None` if it is no link, or leads to
-/// nothing.
-fn target_of(path: &Path) -> Option<PathBuf> {
-    let target = path.parent()?.join(path.read_link().ok()?);
-    let directory = canonicalize(target.parent()?).ok()?;
-    Some(directory.join(target.file_name()?))
 }
 
 /// The content of a file if it is that of a blob.

@@ -1,0 +1,103 @@
+//! Symbolic links of the work tree to files in the repository.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use provlock::system::{canonicalize, files};
+
+use super::command::Entry;
+
+/// Maximum number of links that are followed, as on Linux.
+const MOST_LINKS: usize = 40;
+
+/// A link to a file in the repository, both relative to its top.
+pub(super) struct LinkedFile {
+    pub(super) path: OsString,
+    /// `None` if the link leads elsewhere in the base.
+    pub(super) target: Option<PathBuf>,
+    /// Whether the base has a different file behind the link.
+    pub(super) is_changed: bool,
+}
+
+/// The links among the files `now` to files in the repository with this top. `is_changed` returns
+/// whether a path differs from the base.
+pub(super) fn linked_files(
+    top: &Path,
+    now: &BTreeMap<OsString, Entry>,
+    is_changed: impl Fn(&Path) -> bool,
+) -> Vec<LinkedFile> {
+    let mut linked = Vec::new();
+    for (path, entry) in now {
+        if entry.is_link
+            && let Some(steps) = steps_of(top, path)
+            && let Some(file) = linked_file(top, path, &steps, &is_changed)
+        {
+            linked.push(file);
+        }
+    }
+    linked
+}
+
+/// The files to which links lead, with these links.
+pub(super) fn targets(top: &Path, linked: &[LinkedFile]) -> BTreeMap<PathBuf, BTreeSet<PathBuf>> {
+    let mut targets: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for link in linked {
+        if let Some(target) = &link.target {
+            let links = targets.entry(top.join(target)).or_default();
+            links.insert(top.join(&link.path));
+        }
+    }
+    targets
+}
+
+/// The paths to which a link leads, one after the other, the link itself first and relative to the
+/// top. `None` if it leads out of the repository, where no change alters a file.
+fn steps_of(top: &Path, link: &OsString) -> Option<Vec<PathBuf>> {
+    let mut steps = Vec::new();
+    let mut step = Some(top.join(link));
+    while let Some(path) = step
+        && steps.len() < MOST_LINKS
+    {
+        steps.push(path.strip_prefix(top).ok()?.to_owned());
+        step = target_of(&path);
+    }
+    Some(steps)
+}
+
+/// The file at the last of these steps; `None` if no link leads there.
+fn linked_file(
+    top: &Path,
+    link: &OsString,
+    steps: &[PathBuf],
+    is_changed: impl Fn(&Path) -> bool,
+) -> Option<LinkedFile> {
+    let (target, links) = steps.split_last()?;
+    if links.is_empty() {
+        return None;
+    }
+    // A link, or a link to a directory on its way, that changed itself leads elsewhere in the base.
+    let mut leads_elsewhere = false;
+    for link in links {
+        let text = top.join(link).read_link().unwrap_or_default();
+        let way = files::join(link.parent().unwrap_or(Path::new("")), text);
+        leads_elsewhere |= is_changed(link) || way.parent().is_some_and(&is_changed);
+    }
+    let mut in_base = None;
+    if !leads_elsewhere {
+        in_base = Some(target.clone());
+    }
+    Some(LinkedFile {
+        path: link.clone(),
+        target: in_base,
+        is_changed: leads_elsewhere || is_changed(target),
+    })
+}
+
+/// The path to which a link leads, without symlinks above it; `None` if it is no link, or leads to
+/// nothing.
+fn target_of(path: &Path) -> Option<PathBuf> {
+    let target = path.parent()?.join(path.read_link().ok()?);
+    let directory = canonicalize(target.parent()?).ok()?;
+    Some(directory.join(target.file_name()?))
+}
