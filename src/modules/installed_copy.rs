@@ -36,42 +36,43 @@ pub(crate) enum Comparison {
 
 /// Compares a copy with a whole package.
 pub(crate) fn compare(copy: &Listing, whole: &Listing, is_from_git: bool) -> Comparison {
-    let has_hidden = copy.files.keys().any(|name| is_hidden(name));
-    if let Some(name) = copy
-        .files
-        .keys()
-        .find(|name| !whole.files.contains_key(*name))
-    {
-        return Comparison::Different(format!("has {name:?}, which the package does not have"));
+    for name in copy.files.keys() {
+        if !whole.files.contains_key(name) {
+            return Comparison::Different(format!("has {name:?}, which the package does not have"));
+        }
     }
+
+    // Only one copy of a package has hidden files.
+    let has_hidden = copy.files.keys().any(|name| is_hidden(name));
     let mut differing = Vec::new();
-    for (name, locked) in whole
-        .files
-        .iter()
-        .filter(|(name, _)| has_hidden || !is_hidden(name))
-    {
+    for (name, locked) in &whole.files {
+        if is_hidden(name) && !has_hidden {
+            continue;
+        }
         let Some(digest) = copy.files.get(name) else {
             return Comparison::Different(format!("does not have {name:?}"));
         };
-        if digest == locked
-            || (is_from_git && is_written_by_git(&copy.top.join(name), &whole.top.join(name)))
-        {
+        if digest == locked {
+            continue;
+        }
+        if is_from_git && is_written_by_git(&copy.top.join(name), &whole.top.join(name)) {
             continue;
         }
         differing.push((name.as_str(), digest));
     }
+
+    // A filter of git may have written the others. Only the one of Git LFS can be computed.
+    let mut changed = BTreeSet::new();
+    if is_from_git {
+        changed = changed_at_checkout(&whole.top, &differing);
+    }
     let mut not_compared = Vec::new();
-    let changed = if is_from_git {
-        changed_at_checkout(&whole.top, &differing)
-    } else {
-        BTreeSet::new()
-    };
     for (name, digest) in differing {
+        if !changed.contains(name) {
+            return Comparison::Different(format!("has a different {name:?}"));
+        }
         match pointed_at(&whole.top.join(name)) {
-            _ if !changed.contains(name) => {
-                return Comparison::Different(format!("has a different {name:?}"));
-            }
-            Some(wanted) if wanted == *digest => {}
+            Some(expected) if expected == *digest => {}
             Some(_) => {
                 return Comparison::Different(format!(
                     "has a different {name:?} than its Git LFS pointer specifies"

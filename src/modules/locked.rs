@@ -44,6 +44,36 @@ pub(super) enum LockedAddress {
     Remote(RemoteSource),
 }
 
+/// Whether the package of a source may have an address.
+fn is_package_of(package: &RemoteSource, source: &RemoteSource) -> bool {
+    match (package.getter(), source.getter()) {
+        (Getter::Git, Getter::Git) => {
+            package.directory.is_empty()
+                && package.at_commit("").package
+                    == source.without_credentials().at_commit("").package
+        }
+        (Getter::Oci, Getter::Oci) => {
+            if source.is_immutable() && digest(package) != digest(source) {
+                return false;
+            }
+            package.directory.is_empty()
+                && package.at_digest("").package == source.at_digest("").package
+        }
+        // A web server may refer to a different address, but an encrypted one not to an unencrypted
+        // one.
+        (_, Getter::Http) => {
+            !package.is_on_this_machine() && (source.is_unencrypted() || !package.is_unencrypted())
+        }
+        _ => {
+            *package
+                == RemoteSource {
+                    directory: String::new(),
+                    ..source.without_credentials()
+                }
+        }
+    }
+}
+
 impl LockedAddress {
     /// Parses the `package` of an entry: `registry::registry.opentofu.org/acme/net/aws@1.2.0`, or a
     /// full source.
@@ -84,73 +114,49 @@ impl LockedAddress {
 
     /// [`LockedAddress::of`] without looking at the hashes.
     fn of_source(locked: &LockedModule, source: &ModuleSource) -> Result<Self, String> {
-        let Some(address) = Self::parse(&locked.package) else {
+        let package = &locked.package;
+        let Some(address) = Self::parse(package) else {
             return Err(format!(
-                "is locked with {:?}, which is not the address of a package",
-                locked.package
+                "is locked with {package:?}, which is not the address of a package"
             ));
         };
-        let is_own = match (&address, source) {
+        if !address.is_of_source(locked, source) {
+            return Err(format!(
+                "is locked with {package}, which is not a package of its source"
+            ));
+        }
+        if let Self::Remote(remote) = &address {
+            if remote.getter() == Getter::Git && locked_commit(remote).is_none() {
+                return Err(format!(
+                    "is locked with {package}, whose ref is not a full commit id"
+                ));
+            }
+            if remote.getter() == Getter::Oci && !remote.is_immutable() {
+                return Err(format!(
+                    "is locked with {package}, which has no sha256 digest"
+                ));
+            }
+        }
+        Ok(address)
+    }
+
+    /// Whether an entry may record this address for a call with this source.
+    fn is_of_source(&self, locked: &LockedModule, source: &ModuleSource) -> bool {
+        match (self, source) {
             (
                 Self::Registry {
                     module, version, ..
                 },
                 ModuleSource::Registry(source),
             ) => *module == source.module && Some(version) == locked.version.as_ref(),
+            // The registry decides where the package is, except for places that it may not choose.
             (Self::Remote(package), ModuleSource::Registry(_)) => {
                 locked.version.is_some()
                     && !package.is_on_this_machine()
                     && !package.is_unencrypted()
             }
-            (Self::Remote(package), ModuleSource::Remote(source)) => {
-                match (package.getter(), source.getter()) {
-                    (Getter::Git, Getter::Git) => {
-                        let at_commit = package.at_commit("").package;
-                        at_commit == source.without_credentials().at_commit("").package
-                            && package.directory.is_empty()
-                    }
-                    (Getter::Oci, Getter::Oci) => {
-                        let is_own_digest =
-                            !source.is_immutable() || digest(package) == digest(source);
-                        is_own_digest
-                            && package.at_digest("").package == source.at_digest("").package
-                            && package.directory.is_empty()
-                    }
-                    (_, Getter::Http) => {
-                        !package.is_on_this_machine()
-                            && (source.is_unencrypted() || !package.is_unencrypted())
-                    }
-                    _ => {
-                        *package
-                            == RemoteSource {
-                                directory: String::new(),
-                                ..source.without_credentials()
-                            }
-                    }
-                }
-            }
-            _ => false,
-        };
-        match &address {
-            _ if !is_own => Err(format!(
-                "is locked with {}, which is not a package of its source",
-                locked.package
-            )),
-            Self::Remote(package)
-                if package.getter() == Getter::Git && locked_commit(package).is_none() =>
-            {
-                Err(format!(
-                    "is locked with {}, whose ref is not a full commit id",
-                    locked.package
-                ))
-            }
-            Self::Remote(package) if package.getter() == Getter::Oci && !package.is_immutable() => {
-                Err(format!(
-                    "is locked with {}, which has no sha256 digest",
-                    locked.package
-                ))
-            }
-            _ => Ok(address),
+            (Self::Remote(package), ModuleSource::Remote(source)) => is_package_of(package, source),
+            (Self::Registry { .. }, ModuleSource::Remote(_)) | (_, ModuleSource::Local(_)) => false,
         }
     }
 
