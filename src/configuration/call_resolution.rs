@@ -336,7 +336,7 @@ impl Walk<'_> {
             }
             match fetcher.get(dialect, &request) {
                 None => {
-                    self.wanted.insert(request);
+                    self.requests.insert(request);
                     return Fetched::Later;
                 }
                 Some(Ok(Some(module))) => return Fetched::Module(module),

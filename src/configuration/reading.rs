@@ -80,8 +80,12 @@ pub(crate) fn read_resolved(
         let requirements = walk.read(root);
         let is_settled = walk.packages.settle();
         match &cache.fetcher {
-            Some(fetcher) if !walk.wanted.is_empty() => {
-                fetcher.fetch_all(options.dialect, walk.wanted.into_iter().collect(), arrived);
+            Some(fetcher) if !walk.requests.is_empty() => {
+                fetcher.fetch_all(
+                    options.dialect,
+                    walk.requests.into_iter().collect(),
+                    arrived,
+                );
             }
             _ if is_settled || passes == MOST_PASSES => return requirements,
             _ => passes += 1,

@@ -106,7 +106,7 @@ pub(super) struct Walk<'a> {
     /// Whether the root module is a Terragrunt unit.
     pub(super) is_unit: bool,
     /// Missing modules that can be fetched.
-    pub(super) wanted: HashSet<ModuleRequest>,
+    pub(super) requests: HashSet<ModuleRequest>,
     pub(super) errors: Collector,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Walk<'a> {
             result: Requirements::default(),
             missing: MissingModules::default(),
             is_unit: false,
-            wanted: HashSet::new(),
+            requests: HashSet::new(),
             errors: Collector::default(),
         }
     }

@@ -37,7 +37,7 @@ const MOST_REFERRALS: usize = 10;
 
 /// The package of an address that is to be fetched.
 #[derive(Clone, Copy)]
-struct Wanted<'a> {
+struct PackageRequest<'a> {
     clients: &'a Clients,
     source: &'a RemoteSource,
     /// Whether the package is to be recorded in a lock file. Then it is fetched whatever the cache
@@ -71,7 +71,7 @@ impl ModuleFetcher {
     ) -> FetchResult<Package> {
         let key = (clients.dialect, source.package.clone(), is_recorded);
         self.packages.get_or_compute(&key, || {
-            self.obtain(Wanted {
+            self.obtain(PackageRequest {
                 clients,
                 source,
                 is_recorded,
@@ -90,7 +90,7 @@ impl ModuleFetcher {
     ) -> FetchResult<Package> {
         let key = (clients.dialect, source.package.clone());
         self.locked_packages.get_or_compute(&key, || {
-            self.obtain(Wanted {
+            self.obtain(PackageRequest {
                 clients,
                 source,
                 is_recorded: true,
@@ -237,25 +237,25 @@ impl ModuleFetcher {
         }))
     }
 
-    fn obtain(&self, wanted: Wanted<'_>) -> FetchResult<Package> {
+    fn obtain(&self, request: PackageRequest<'_>) -> FetchResult<Package> {
         self.connections
             .environment()
             .secrets
-            .learn_url(wanted.source.url());
-        let name = wanted.source.without_directory();
-        match self.cached_or_fetched(wanted) {
+            .learn_url(request.source.url());
+        let name = request.source.without_directory();
+        match self.cached_or_fetched(request) {
             Ok(package) => Ok(Package { name, ..package }),
             Err(error) => Err(error.named(&name)),
         }
     }
 
-    fn cached_or_fetched(&self, wanted: Wanted<'_>) -> FetchResult<Package> {
-        let Wanted {
+    fn cached_or_fetched(&self, request: PackageRequest<'_>) -> FetchResult<Package> {
+        let PackageRequest {
             clients,
             source,
             is_recorded,
             ..
-        } = wanted;
+        } = request;
         // git treats the name of a host as a directory, and its errors quote files.
         if source.is_on_this_machine() && source.path_on_this_machine().is_none() {
             return Err(FetchError::address(
@@ -276,11 +276,11 @@ impl ModuleFetcher {
 
         let scratch = self.cache()?.scratch()?;
         match source.getter() {
-            Getter::Git => self.fetch_git(wanted, scratch.path()),
-            Getter::Http => self.fetch_http(wanted, scratch.path()),
-            Getter::File => self.fetch_file(wanted, scratch.path()),
+            Getter::Git => self.fetch_git(request, scratch.path()),
+            Getter::Http => self.fetch_http(request, scratch.path()),
+            Getter::File => self.fetch_file(request, scratch.path()),
             Getter::Oci if clients.dialect == Dialect::Tofu => {
-                self.fetch_oci(wanted, scratch.path())
+                self.fetch_oci(request, scratch.path())
             }
             getter => {
                 let (written, _) = source.getter_and_url();
@@ -294,14 +294,14 @@ impl ModuleFetcher {
         }
     }
 
-    fn fetch_git(&self, wanted: Wanted<'_>, scratch: &Path) -> FetchResult<Package> {
-        let Wanted {
+    fn fetch_git(&self, request: PackageRequest<'_>, scratch: &Path) -> FetchResult<Package> {
+        let PackageRequest {
             clients,
             source,
             is_recorded,
             is_locked,
             ..
-        } = wanted;
+        } = request;
         let mut address = GitAddress::parse(source.url())?;
         address.allows_any_commit = is_locked;
         if ArchiveParameters::of(&request_url(source.url())?, clients.dialect)?
@@ -351,14 +351,14 @@ impl ModuleFetcher {
         .with_client(self.connections.limiting_client())
     }
 
-    fn fetch_http(&self, wanted: Wanted<'_>, scratch: &Path) -> FetchResult<Package> {
-        let Wanted {
+    fn fetch_http(&self, request: PackageRequest<'_>, scratch: &Path) -> FetchResult<Package> {
+        let PackageRequest {
             clients,
             source,
             is_recorded,
             referrals,
             ..
-        } = wanted;
+        } = request;
         let netrc = self.netrc()?;
         let address = HttpAddress::parse(source.url(), clients.dialect, netrc)?;
         let client = clients.http.clone();
@@ -369,7 +369,7 @@ impl ModuleFetcher {
         };
         let next = match address.fetch(&client, netrc, scratch)? {
             HttpPackage::Archive(file, format) => {
-                return self.keep_archive(wanted, unpack(scratch, file, Some(format))?);
+                return self.keep_archive(request, unpack(scratch, file, Some(format))?);
             }
             HttpPackage::Elsewhere(next) => next,
         };
@@ -381,10 +381,10 @@ impl ModuleFetcher {
         if !source.is_unencrypted() {
             permit_referral(clients, &next)?;
         }
-        let package = self.obtain(Wanted {
+        let package = self.obtain(PackageRequest {
             source: &next,
             referrals: referrals + 1,
-            ..wanted
+            ..request
         })?;
         let package = self.narrowed(package, &next.directory, Wildcards::Expanded, is_recorded)?;
         if !is_recorded && let Some(h1) = &package.h1 {
@@ -431,13 +431,13 @@ impl ModuleFetcher {
         })
     }
 
-    fn fetch_oci(&self, wanted: Wanted<'_>, scratch: &Path) -> FetchResult<Package> {
-        let source = wanted.source;
+    fn fetch_oci(&self, request: PackageRequest<'_>, scratch: &Path) -> FetchResult<Package> {
+        let source = request.source;
         let url = request_url(source.url())?;
         let package = ModulePackage::parse(&url).map_err(FetchError::address)?;
         let mut file = tempfile::tempfile_in(scratch)?;
         let subject = format!("the module package {}", source.without_directory());
-        let downloaded = wanted
+        let downloaded = request
             .clients
             .oci_registries
             .download_module(&package, &subject, MOST_BYTES, &mut file);
@@ -447,15 +447,15 @@ impl ModuleFetcher {
             Some(&source.package),
             source.at_digest(&digest).package,
             unpack(scratch, file, Some(Format::Zip))?,
-            wanted.is_recorded,
+            request.is_recorded,
         )
     }
 
     /// A directory, which is read where it is, or an archive.
-    fn fetch_file(&self, wanted: Wanted<'_>, scratch: &Path) -> FetchResult<Package> {
-        let Wanted {
+    fn fetch_file(&self, request: PackageRequest<'_>, scratch: &Path) -> FetchResult<Package> {
+        let PackageRequest {
             clients, source, ..
-        } = wanted;
+        } = request;
         let (Some(path), Ok(url)) = (source.path_on_this_machine(), Url::parse(source.url()))
         else {
             return Err(FetchError::address("its URL does not name a file"));
@@ -467,7 +467,7 @@ impl ModuleFetcher {
                     "it is a directory, and its address names an archive",
                 ));
             }
-            if wanted.is_recorded {
+            if request.is_recorded {
                 let why = "a directory of this machine cannot be locked; its address may lead to other files";
                 return Err(FetchError::address(why));
             }
@@ -481,7 +481,7 @@ impl ModuleFetcher {
         parameters.check(&mut file, |url| {
             http::read_list(&clients.http, self.netrc()?, url)
         })?;
-        let package = self.keep_archive(wanted, unpack(scratch, file, Some(format))?)?;
+        let package = self.keep_archive(request, unpack(scratch, file, Some(format))?)?;
         Ok(Package {
             origin: PackageOrigin::ThisMachine,
             ..package
@@ -492,13 +492,13 @@ impl ModuleFetcher {
         self.connections.netrc().map_err(FetchError::package)
     }
 
-    fn keep_archive(&self, wanted: Wanted<'_>, written: Written) -> FetchResult<Package> {
-        let recorded = wanted.source.without_credentials().package;
+    fn keep_archive(&self, request: PackageRequest<'_>, written: Written) -> FetchResult<Package> {
+        let recorded = request.source.without_credentials().package;
         self.keep(
-            Some(&wanted.source.package),
+            Some(&request.source.package),
             recorded,
             written,
-            wanted.is_recorded,
+            request.is_recorded,
         )
     }
 

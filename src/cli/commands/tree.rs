@@ -131,11 +131,14 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let mut shown = Vec::new();
     let mut warnings = Vec::new();
     for path in &paths {
-        let above = path
-            .parent()
-            .filter(|path| !path.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        let root = session.open(if path.is_file() { above } else { path })?;
+        let mut directory = path.as_path();
+        if path.is_file() {
+            directory = match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent,
+                _ => Path::new("."),
+            };
+        }
+        let root = session.open(directory)?;
         shown.push(one(
             &session,
             &root,

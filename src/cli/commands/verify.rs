@@ -317,7 +317,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         current_directory: &current_directory,
         top: repository.map(Repository::top),
     };
-    let report = Report {
+    let report = VerifyReport {
         found: Verification {
             roots: &checked,
             findings: &verified.findings,
@@ -425,7 +425,7 @@ impl VerifyArgs {
 }
 
 /// Report of a run.
-struct Report<'a> {
+struct VerifyReport<'a> {
     found: Verification<'a>,
     /// Selection and number of the root modules, if there may be several.
     many: Option<Many<'a>>,
@@ -434,7 +434,7 @@ struct Report<'a> {
     ui: &'a Ui,
 }
 
-impl Report<'_> {
+impl VerifyReport<'_> {
     fn show(&self) {
         let Self { found, ui, .. } = self;
         found

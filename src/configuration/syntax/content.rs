@@ -187,15 +187,15 @@ impl Block {
     ) -> Result<Self, Fault> {
         let BlockSchema {
             kind,
-            labels: wanted,
+            labels: expected,
         } = schema;
-        if let Some(label) = labels.get(wanted.len()) {
+        if let Some(label) = labels.get(expected.len()) {
             return Err(Fault::new(
                 label.clone(),
                 format!("one label too many for a \"{kind}\" block"),
             ));
         }
-        if let Some(missing) = wanted.get(labels.len()) {
+        if let Some(missing) = expected.get(labels.len()) {
             return Err(Fault::new(
                 header,
                 format!("a label is missing: the {missing} of the \"{kind}\" block"),

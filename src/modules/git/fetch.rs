@@ -36,7 +36,7 @@ impl Repository<'_> {
     /// Fetches the commit of an address. Returns a name for the commit; `None` if the fetched
     /// repository is empty.
     pub(super) fn fetch(&self, address: &GitAddress) -> FetchResult<Option<String>> {
-        let wanted = match &address.revision {
+        let revision = match &address.revision {
             Revision::Head => "HEAD",
             Revision::Name(name) if address.depth => return self.fetch_clone(address, name),
             Revision::Commit(text) | Revision::Expression(text) if address.depth => {
@@ -47,7 +47,7 @@ impl Repository<'_> {
             Revision::Name(name) | Revision::Commit(name) => name,
             Revision::Expression(text) => return self.fetch_all(address, text).map(Some),
         };
-        let shallow = self.fetch_shallow(address, wanted)?;
+        let shallow = self.fetch_shallow(address, revision)?;
         if shallow.status.success() {
             return match &address.revision {
                 // A full id is that of a commit, never the name of a branch or tag: git takes it
@@ -56,7 +56,7 @@ impl Repository<'_> {
                     if !address.allows_any_commit {
                         self.require_branch(address, commit)?;
                     }
-                    Ok(Some(wanted.to_owned()))
+                    Ok(Some(revision.to_owned()))
                 }
                 Revision::Name(name) if !self.has_fetched_branch(name)? => {
                     self.fetch_branch(address, name)
@@ -70,7 +70,7 @@ impl Repository<'_> {
         match &address.revision {
             Revision::Head if printed.contains("couldn't find remote ref HEAD") => Ok(None),
             Revision::Head | Revision::Name(_) if is_dumb && !address.depth => {
-                let refspec = format!("+{wanted}:{MODULE}");
+                let refspec = format!("+{revision}:{MODULE}");
                 self.fetch_history(address.url.as_str(), &[], &[&refspec])?;
                 match &address.revision {
                     Revision::Name(name) if !self.has_fetched_branch(name)? => Err(no_branch(name)),
@@ -84,8 +84,8 @@ impl Repository<'_> {
     }
 
     /// Fetches one commit.
-    fn fetch_shallow(&self, address: &GitAddress, wanted: &str) -> FetchResult<Finished> {
-        let refspec = format!("+{wanted}:{MODULE}");
+    fn fetch_shallow(&self, address: &GitAddress, revision: &str) -> FetchResult<Finished> {
+        let refspec = format!("+{revision}:{MODULE}");
         let arguments = ["--depth=1", "--", address.url.as_str(), &refspec];
         let command = self.command(&[&FETCH[..], &arguments].concat());
         self.run_with_space(command, MOST_OF_COMMIT)
@@ -161,21 +161,21 @@ impl Repository<'_> {
     }
 
     /// Fetches all commits, and finds the wanted one as git does after a clone.
-    fn fetch_all(&self, address: &GitAddress, wanted: &str) -> FetchResult<String> {
+    fn fetch_all(&self, address: &GitAddress, revision: &str) -> FetchResult<String> {
         let url = address.url.as_str();
-        let too_many = format!("it has too many branches and tags to find {wanted:?}");
+        let too_many = format!("it has too many branches and tags to find {revision:?}");
         self.list_refs(address, &["--heads", "--tags"], &[], &too_many)?;
         self.fetch_history(url, &[], &ALL_BRANCHES)?;
         if let Revision::Commit(_) = &address.revision {
-            return Ok(wanted.to_owned());
+            return Ok(revision.to_owned());
         }
-        if let Some(commit) = self.find(wanted)? {
+        if let Some(commit) = self.find(revision)? {
             return Ok(commit);
         }
         // A clone has the default branch and the remote HEAD, too.
         self.set_default_branch(url)?;
-        let Some(commit) = self.find(wanted)? else {
-            let why = format!("it has no branch, tag or commit {wanted:?}");
+        let Some(commit) = self.find(revision)? else {
+            let why = format!("it has no branch, tag or commit {revision:?}");
             return Err(FetchError::git(why).gone(true));
         };
         Ok(commit)

@@ -109,7 +109,7 @@ struct Merge<'a, T: EntryKind> {
 
 /// Result of a file.
 #[derive(Default)]
-struct Report {
+struct FileReport {
     warnings: Vec<Diagnostic>,
     errors: Diagnostics,
     status: Vec<String>,
@@ -118,7 +118,7 @@ struct Report {
     outcome: Outcome,
 }
 
-impl From<anyhow::Error> for Report {
+impl From<anyhow::Error> for FileReport {
     fn from(error: anyhow::Error) -> Self {
         let errors = diagnostics(error);
         Self {
@@ -174,7 +174,7 @@ fn not_versions(files: usize) -> anyhow::Error {
 }
 
 /// Shows the results of files, and then a summary.
-fn show(reports: Vec<Report>, summary: Option<String>, ui: &Ui) -> Outcome {
+fn show(reports: Vec<FileReport>, summary: Option<String>, ui: &Ui) -> Outcome {
     let mut warnings = Vec::new();
     let mut errors = Diagnostics::default();
     let mut statuses = Vec::new();
@@ -236,8 +236,8 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
         let root = match session.open(path) {
             Ok(root) => root,
             Err(errors) => {
-                let failed = Report::from(anyhow::Error::from(errors));
-                reports.push(Report {
+                let failed = FileReport::from(anyhow::Error::from(errors));
+                reports.push(FileReport {
                     had_conflict: false,
                     ..failed
                 });
@@ -257,7 +257,7 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
                 .into_iter()
                 .map(|warning| warning.in_root(path, true))
                 .collect();
-            reports.push(Report { warnings, ..report });
+            reports.push(FileReport { warnings, ..report });
         }
     }
     reports.retain(|report| report.had_conflict || report.outcome == Outcome::Failed);
@@ -278,11 +278,11 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
 }
 
 /// Repairs one of several files. A failure does not stop the others.
-fn repair_one(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Report {
-    repair_file(file, arguments, ui).unwrap_or_else(Report::from)
+fn repair_one(file: &Path, arguments: &MergeArgs, ui: &Ui) -> FileReport {
+    repair_file(file, arguments, ui).unwrap_or_else(FileReport::from)
 }
 
-fn repair_file(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Report> {
+fn repair_file(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<FileReport> {
     let bytes = read(file, ui)?;
     if is_of_modules(arguments, file, &bytes) {
         repair::<LockedModule>(file, bytes, arguments, &refuse_modules, ui)
@@ -326,7 +326,7 @@ fn merge_three<T: EntryKind>(
     arguments: &MergeArgs,
     relock: Resolver<'_, T>,
     ui: &Ui,
-) -> Result<Report> {
+) -> Result<FileReport> {
     let [base, ours, theirs] = files;
     let [base_bytes, our_bytes, their_bytes] =
         [read(base, ui)?, read(ours, ui)?, read(theirs, ui)?];
@@ -368,7 +368,7 @@ fn merge_three<T: EntryKind>(
 
 /// Reports that a side cannot be read, so that git merged its lines as it does without a merge
 /// driver.
-fn report_line_by_line(errors: Vec<Diagnostic>, file: &Path, clean: bool) -> Report {
+fn report_line_by_line(errors: Vec<Diagnostic>, file: &Path, clean: bool) -> FileReport {
     let mut warnings = Vec::new();
     for mut error in errors {
         error.severity = Severity::Warning;
@@ -376,10 +376,10 @@ fn report_line_by_line(errors: Vec<Diagnostic>, file: &Path, clean: bool) -> Rep
         warnings.push(error.note(note));
     }
     if clean {
-        return Report {
+        return FileReport {
             warnings,
             had_conflict: true,
-            ..Report::default()
+            ..FileReport::default()
         };
     }
     let conflict = Diagnostic::error(
@@ -392,12 +392,12 @@ fn report_line_by_line(errors: Vec<Diagnostic>, file: &Path, clean: bool) -> Rep
             file.display()
         ))
         .into();
-    Report {
+    FileReport {
         warnings,
         errors,
         had_conflict: true,
         outcome: Outcome::Found,
-        ..Report::default()
+        ..FileReport::default()
     }
 }
 
@@ -407,7 +407,7 @@ fn repair<T: EntryKind>(
     arguments: &MergeArgs,
     relock: Resolver<'_, T>,
     ui: &Ui,
-) -> Result<Report> {
+) -> Result<FileReport> {
     let shown = arguments.path.as_deref().unwrap_or(file);
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
         if !arguments.recursive {
@@ -415,9 +415,9 @@ fn repair<T: EntryKind>(
             lock_file::<T>(shown, &bytes, dialect([&bytes], ui))?;
         }
         let status = vec![format!("No conflict in {}", shown.display())];
-        return Ok(Report {
+        return Ok(FileReport {
             status,
-            ..Report::default()
+            ..FileReport::default()
         });
     };
     let Sides {
@@ -499,7 +499,7 @@ impl<T: EntryKind> Merge<'_, T> {
     }
 
     /// Merges, writes and reports the result.
-    fn finish(self, is_requested: bool) -> Result<Report> {
+    fn finish(self, is_requested: bool) -> Result<FileReport> {
         let mut warnings = self.doubts();
         let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
         // After a failure the conflicts stay: a merge driver must not leave the file as if it had
@@ -542,7 +542,7 @@ impl<T: EntryKind> Merge<'_, T> {
             .then(|| format!("Merged {}", self.shown.display()));
         let status = chosen.into_iter().chain(done).collect();
         errors.extend(findings);
-        Ok(Report {
+        Ok(FileReport {
             warnings,
             errors,
             status,
