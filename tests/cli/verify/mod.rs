@@ -1,71 +1,19 @@
 //! `provlock verify`: what it finds, and what it does not.
 
-mod added;
-mod allowed_modules;
-mod called_modules;
-mod change;
-#[cfg(unix)]
-mod codes;
-mod configuration;
-mod confused_hosts;
-mod copied_lock_files;
-mod coverage;
-mod data_directory;
-mod decisions;
-mod dialects;
-mod everyday_changes;
-mod failing_git;
-mod file;
-#[cfg(unix)]
-mod folded;
-mod formats;
+mod base;
 mod gate;
-mod gate_bypass;
-mod gate_table;
-#[cfg(unix)]
-mod git_programs;
-mod guide;
-#[cfg(unix)]
-mod ignored_modules;
-mod impostors;
-mod installed_modules;
-mod known_platforms;
-mod links_of_the_base;
-mod listing;
-mod lost_platforms;
-mod merge_base;
-mod mirrored;
-#[cfg(unix)]
-mod modules;
-mod new_findings;
+mod lock_files;
+mod locked_modules;
 mod online;
-#[cfg(unix)]
-mod other_readings;
-mod outside;
-mod partial_clones;
 mod platforms;
 mod policy;
-mod policy_changed;
+mod reports;
+mod requirements;
+
+use gate::{confused_hosts, gate_bypass};
 #[cfg(unix)]
-mod published_modules;
-mod read_files;
-mod replaced_modules;
-mod replaced_paths;
-mod requests;
-mod revisions;
-mod root_removed;
-mod roots;
-mod run_facts;
-mod severity_overrides;
-mod signing_keys;
-mod snapshot;
-mod stacks;
-mod unit_files;
-mod unit_sources;
-mod unknown;
-mod unreadable_settings;
-mod variable_sources;
-mod wording;
+use locked_modules::{ignored_modules, modules};
+use policy::policy_changed;
 
 use super::json_output::validated;
 use super::lock::{lock_file, requires};

@@ -6,7 +6,7 @@ use crate::get::module_lock_file;
 use provlock_test::{TestEnvironment, survived};
 
 /// Results of a run as SARIF, without notes.
-pub(super) fn sarif_results(
+pub(in crate::verify) fn sarif_results(
     environment: &TestEnvironment,
     arguments: &[&str],
 ) -> Vec<serde_json::Value> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::json_output::validated;
 
-const START: &str = "<!-- made by tests/cli/verify/guide.rs -->\n";
+const START: &str = "<!-- made by tests/cli/verify/reports/guide.rs -->\n";
 const END: &str = "<!-- table ends -->\n";
 
 fn path() -> PathBuf {

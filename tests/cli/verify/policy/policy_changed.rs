@@ -13,7 +13,7 @@ const BAD: &str = "no-hashes";
 
 /// A repository whose rules are in `ci/rules.toml`, and in which a comment lets the root module
 /// `commented` be without hashes.
-pub(super) fn gate() -> Gate {
+pub(in crate::verify) fn gate() -> Gate {
     Gate::with(|gate| {
         gate.write("provlock.toml", "");
         gate.write("ci/rules.toml", RULES);

@@ -1,8 +1,8 @@
 //! Selection of the root modules that are checked.
 
-use super::super::json_output::validated;
 use super::gate::OTHER_H1;
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, verify};
+use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
 use provlock_test::{TestEnvironment, str};
 

@@ -1,5 +1,30 @@
+//! The gate: pull requests that add, replace or hide packages, checked by `verify -r --base`.
+//!
 //! A pull request cannot switch the gate off: attempts to get an entry past `verify -r --base`.
 
+mod added;
+pub(super) mod confused_hosts;
+mod data_directory;
+mod decisions;
+mod dialects;
+mod everyday_changes;
+pub(super) mod gate_bypass;
+mod gate_table;
+mod impostors;
+mod lost_platforms;
+#[cfg(unix)]
+mod other_readings;
+mod read_files;
+mod replaced_modules;
+mod replaced_paths;
+mod root_removed;
+mod stacks;
+mod unit_files;
+mod unit_sources;
+mod unknown;
+mod variable_sources;
+
+use super::*;
 use std::fs;
 
 use provlock_test::{Output, survived};

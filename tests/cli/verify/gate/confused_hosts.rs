@@ -7,7 +7,7 @@ use super::{H1, ZH};
 
 const ARCHIVE: &str = "https://good.test/net.zip";
 const REPOSITORY: &str = "git::https://good.test/net.git?ref=v1.0.0";
-pub(super) const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+pub(in crate::verify) const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
 fn call(name: &str, source: &str) -> String {
     format!(
@@ -16,7 +16,7 @@ fn call(name: &str, source: &str) -> String {
     )
 }
 
-pub(super) fn locked(name: &str, source: &str, package: &str) -> String {
+pub(in crate::verify) fn locked(name: &str, source: &str, package: &str) -> String {
     let [source, package] = [source, package].map(|text| text.replace('\\', "\\\\"));
     format!(
         "module \"{name}\" {{\n  source  = \"{source}\"\n  package = \"{package}\"\n  hashes = [\n    \"{H1}\",\n    \

@@ -13,7 +13,8 @@ fn call(source: &str) -> String {
     format!("module \"m\" {{\n  source = {source}\n}}\n")
 }
 
-pub(super) const UNIT: &str = "remote_state {\n  backend = \"local\"\n  config = {}\n}\n";
+pub(in crate::verify) const UNIT: &str =
+    "remote_state {\n  backend = \"local\"\n  config = {}\n}\n";
 
 /// A block that generates a file with the output of a command.
 const GENERATE: &str = r#"generate "a" {

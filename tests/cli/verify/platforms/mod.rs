@@ -1,6 +1,11 @@
+//! Platforms: which ones an entry covers, with and without installed packages.
+//!
 //! Findings about platforms and installed packages, without a network.
 
+mod known_platforms;
+
 use super::gate::OTHER_H1;
+use super::*;
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages, verify};
 use crate::json_output::validated;
 use crate::lock::requires;

@@ -1,5 +1,14 @@
+//! Requests: what registries, mirrors and git repositories publish, compared with the lock file.
+//!
 //! Findings about published releases: `--online`.
 
+mod listing;
+mod mirrored;
+#[cfg(unix)]
+mod published_modules;
+mod signing_keys;
+
+use super::*;
 use serde_json::{Map, Value, json};
 
 use super::{H1, NOTHING, ZH, found, messages, verify};

@@ -9,11 +9,11 @@ use super::gate::{Attempt, FORBIDDEN, Gate};
 use super::{H1, NULL, ZH};
 use crate::lock::requires;
 
-pub(super) const BACKEND: &str = "terraform {\n  backend \"s3\" {}\n}\n";
+pub(in crate::verify) const BACKEND: &str = "terraform {\n  backend \"s3\" {}\n}\n";
 
 /// Makes each attempt in a repository of its own.
 #[track_caller]
-pub(super) fn all_are_errors(attack: &str, prepare: fn(&Gate), attempts: &[Attempt]) {
+pub(in crate::verify) fn all_are_errors(attack: &str, prepare: fn(&Gate), attempts: &[Attempt]) {
     let gate = Gate::with(prepare);
     assert_eq!(
         gate.judge(&["-r", "--allow", "module-not-installed"]),
@@ -43,7 +43,7 @@ fn overwriting(file: &str) -> String {
 }
 
 /// An evil configuration beside the lock file of the base.
-pub(super) fn evil_configuration(gate: &Gate, directory: &str) {
+pub(in crate::verify) fn evil_configuration(gate: &Gate, directory: &str) {
     gate.write(&format!("{directory}/main.tf"), requires("evil/null", ""));
 }
 

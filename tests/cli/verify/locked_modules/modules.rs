@@ -94,7 +94,7 @@ impl Project {
     }
 
     /// Installs the modules, and returns the path of one.
-    pub(super) fn install(&self, key: &str) -> std::path::PathBuf {
+    pub(in crate::verify) fn install(&self, key: &str) -> std::path::PathBuf {
         self.environment.provlock(["get"]).assert_code(0);
         self.environment
             .project()
@@ -103,12 +103,12 @@ impl Project {
     }
 
     #[track_caller]
-    pub(super) fn found(&self, arguments: &[&str]) -> Vec<String> {
+    pub(in crate::verify) fn found(&self, arguments: &[&str]) -> Vec<String> {
         found(&self.environment, arguments)
     }
 }
 
-pub(super) const LOCK: &str = ".modules.lock.hcl";
+pub(in crate::verify) const LOCK: &str = ".modules.lock.hcl";
 
 #[test]
 fn locked_and_cached_modules_need_no_request_and_have_no_findings() {
@@ -476,7 +476,7 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
     assert_eq!(project.found(&["--allow-outside"]), NOTHING);
 }
 
-pub(super) fn commit_all(environment: &TestEnvironment) {
+pub(in crate::verify) fn commit_all(environment: &TestEnvironment) {
     environment.git_init(".");
     environment.commit_all(".");
 }

@@ -1,5 +1,13 @@
+//! Rules that users set by `provlock.toml`, comments and flags, and changes of these rules.
+//!
 //! Findings about the project's policy.
 
+mod allowed_modules;
+pub(super) mod policy_changed;
+mod severity_overrides;
+mod unreadable_settings;
+
+use super::*;
 use super::{H1, NOTHING, NULL, entry, found, good, lock, messages, verify};
 use crate::lock::{lock_file, requires};
 use provlock_test::git::Repository;
