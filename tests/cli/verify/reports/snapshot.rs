@@ -73,7 +73,7 @@ fn verify_output_for_testdata_is_as_recorded() {
     } else {
         snapbox::assert_data_eq!(
             text,
-            snapbox::file!["../../../testdata/verify.snapshot.txt"].raw()
+            snapbox::file!["../../../../testdata/verify.snapshot.txt"].raw()
         );
     }
 }
