@@ -244,41 +244,19 @@ impl<'a> Scope<'a> {
 
     /// The value of a variable, as the type that it declares (`prepareFinalInputVariableValue`).
     fn typed(&self, name: &str, variable: &Variable) -> Outcome {
-        let kind = variable
-            .kind
-            .as_ref()
-            .map(|kind| parse(kind, Strings::Expression))
-            .transpose()?;
+        let kind = match &variable.kind {
+            Some(kind) => Some(parse(kind, Strings::Expression)?),
+            None => None,
+        };
         let is_text = kind.as_ref().is_none_or(types::is_primitive);
         let given = match self.values {
-            Values::User(values) => {
-                let given = values.get(name);
-                let is_flag = matches!(
-                    given,
-                    Ok(Some(VariableValue::Text(_) | VariableValue::InNamedFile(_)))
-                );
-                values
-                    .origin
-                    .add_input(format!("the variable \"{name}\""), is_flag);
-                let given = given?;
-                // Other files may give a value that this one replaces.
-                values.origin.mix("given value", &format!("{given:?}"));
-                if let Some(VariableValue::FromEnvironment(_)) = given {
-                    let reason = format!(
-                        "the variable \"{name}\" is set by the environment, which is not sent to other hosts"
-                    );
-                    values
-                        .origin
-                        .withhold(Unknown::new(reason, Some(variable.location.clone())));
-                }
-                given.map(|given| Self::given(variable, &given, is_text))
-            }
+            Values::User(values) => Self::given_by_user(values, name, variable, is_text)?,
             Values::Call(call, scope, _) => {
+                // Of arguments with the same name, the last one counts.
                 let argument = call
                     .arguments
                     .iter()
-                    .rev()
-                    .find(|argument| argument.name.text == name);
+                    .rfind(|argument| argument.name.text == name);
                 if argument.is_none() {
                     self.origin().mix("argument that is missing", name);
                 }
@@ -291,31 +269,63 @@ impl<'a> Scope<'a> {
             self.origin()
                 .withhold(Unknown::new(reason, Some(variable.location.clone())));
         }
-        let is_nullable = variable.is_nullable != Some(false);
-        let convert = |value: Value| {
-            self.allowance.spend_on(value.weight())?;
-            match &kind {
-                Some(kind) => types::convert(&value, kind),
-                None => value.failed().map(|()| value),
-            }
-        };
+
         // A default that does not fit fails, whether it is needed or not.
-        let default = variable
-            .default
-            .as_ref()
-            .map(|default| convert(self.evaluate(default)))
-            .transpose()?;
-        let value = match given.filter(|given| is_nullable || !given.is_null()) {
-            Some(given) => convert(given)?,
-            None => default.map_or_else(
-                || unknown(format!("the variable \"{name}\" has no value")),
-                Ok,
-            )?,
+        let default = match &variable.default {
+            Some(default) => Some(self.converted(self.evaluate(default), kind.as_ref())?),
+            None => None,
+        };
+        let is_nullable = variable.is_nullable != Some(false);
+        let value = match (given, default) {
+            (Some(given), _) if is_nullable || !given.is_null() => {
+                self.converted(given, kind.as_ref())?
+            }
+            (_, Some(default)) => default,
+            (_, None) => return unknown(format!("the variable \"{name}\" has no value")),
         };
         if value.is_null() && !is_nullable {
             return failure(format!("the variable \"{name}\" must not be null"));
         }
         Ok(value)
+    }
+
+    /// Converts a value to the type of a variable, if it has one.
+    fn converted(&self, value: Value, kind: Option<&Expression>) -> Outcome {
+        self.allowance.spend_on(value.weight())?;
+        if let Some(kind) = kind {
+            return types::convert(&value, kind);
+        }
+        value.failed()?;
+        Ok(value)
+    }
+
+    /// The value that the user gives to a variable, and notes where it comes from.
+    fn given_by_user(
+        values: &UserValues<'_>,
+        name: &str,
+        variable: &Variable,
+        is_text: bool,
+    ) -> Outcome<Option<Value>> {
+        let given = values.get(name);
+        let is_flag = matches!(
+            given,
+            Ok(Some(VariableValue::Text(_) | VariableValue::InNamedFile(_)))
+        );
+        values
+            .origin
+            .add_input(format!("the variable \"{name}\""), is_flag);
+        let given = given?;
+        // Other files may give a value that this one replaces.
+        values.origin.mix("given value", &format!("{given:?}"));
+        if let Some(VariableValue::FromEnvironment(_)) = given {
+            let reason = format!(
+                "the variable \"{name}\" is set by the environment, which is not sent to other hosts"
+            );
+            values
+                .origin
+                .withhold(Unknown::new(reason, Some(variable.location.clone())));
+        }
+        Ok(given.map(|given| Self::given(variable, &given, is_text)))
     }
 
     /// The value that the user gives to a variable.
@@ -329,9 +339,11 @@ impl<'a> Scope<'a> {
             }
             VariableValue::Text(text) | VariableValue::FromEnvironment(text) => text,
         };
-        // The text is not in a file, so an error shows the position of the variable.
-        let location = || Some(variable.location.clone());
-        literal::parse_literal(text).unwrap_or_else(|stop| Value::Unknown(stop.at(location)))
+        match literal::parse_literal(text) {
+            Ok(value) => value,
+            // The text is not in a file, so an error shows the position of the variable.
+            Err(stop) => Value::Unknown(stop.at(|| Some(variable.location.clone()))),
+        }
     }
 
     /// The workspace, which is that of the root module.

@@ -188,12 +188,12 @@ impl FetchedModule {
 
     /// Returns the module at a local source in this one; `None` if that is outside of the package.
     pub(crate) fn local(&self, source: &str) -> Option<Self> {
-        let source = source.replace('\\', "/");
         let mut parts: Vec<_> = self
             .directory
             .split('/')
             .filter(|part| !part.is_empty())
             .collect();
+        let source = source.replace('\\', "/");
         for part in source.split('/') {
             match part {
                 "" | "." => {}
@@ -201,10 +201,13 @@ impl FetchedModule {
                 part => parts.push(part),
             }
         }
-        let followed =
-            links::follow(&Tree::Work, &self.top(), Path::new(&parts.join("/"))).ok()??;
+        let directory = parts.join("/");
+        let followed = links::follow(&Tree::Work, &self.top(), Path::new(&directory)).ok()??;
+        if followed.is_outside {
+            return None;
+        }
         let parts: Option<Vec<_>> = followed.path.iter().map(|part| part.to_str()).collect();
-        (!followed.is_outside).then_some(Self {
+        Some(Self {
             directory: parts?.join("/"),
             ..self.clone()
         })

@@ -115,16 +115,15 @@ fn credentials(ui: &Ui) -> Result<(Credentials, Dialect)> {
 /// The dialect of the root module in the current directory, whose tool will look for the token; the
 /// default one if there is none.
 fn dialect(ui: &Ui) -> Dialect {
-    let here = || {
-        start(ui, &[], |_, _| Ok(()))
-            .ok()?
-            .open(Path::new("."))
-            .ok()
-    };
-    ui.global
-        .dialect
-        .or_else(|| Some(here()?.dialect))
-        .unwrap_or_default()
+    if let Some(dialect) = ui.global.dialect {
+        return dialect;
+    }
+    if let Ok(session) = start(ui, &[], |_, _| Ok(()))
+        && let Ok(root) = session.open(Path::new("."))
+    {
+        return root.dialect;
+    }
+    Dialect::default()
 }
 
 /// A warning if a variable contains a token, which replaces the stored one.

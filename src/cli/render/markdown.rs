@@ -41,19 +41,18 @@ fn sections(files: &[&FileDiff<'_>], content: impl Fn(&FileDiff<'_>) -> String) 
             .iter()
             .map(|file| (content(file), code(&file.path.display().to_string()))),
     );
-    let section = |(content, paths): (String, Vec<String>)| match &paths[..] {
-        [path] => format!("#### {path}\n\n{content}"),
-        paths => format!(
-            "#### {} lock files\n\n{}\n\n{content}",
-            paths.len(),
-            few(paths)
-        ),
-    };
-    groups
-        .into_iter()
-        .map(section)
-        .collect::<Vec<_>>()
-        .join("\n")
+    let mut sections = Vec::new();
+    for (content, paths) in groups {
+        sections.push(match &paths[..] {
+            [path] => format!("#### {path}\n\n{content}"),
+            paths => format!(
+                "#### {} lock files\n\n{}\n\n{content}",
+                paths.len(),
+                few(paths)
+            ),
+        });
+    }
+    sections.join("\n")
 }
 
 /// Returns the findings for the summary of a job.

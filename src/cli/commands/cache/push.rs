@@ -66,28 +66,29 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
         Some(repository) => repository.clone(),
         None => configured(&key, &session.settings_in(Path::new("."))?)?,
     };
-    let roots = (!arguments.all)
-        .then(|| session.roots(&selection))
-        .transpose()?;
+    let roots = if arguments.all {
+        None
+    } else {
+        Some(session.roots(&selection)?)
+    };
     ui.progress(Some("publishing"));
     let published = session.publish_facts(&repository, &key, roots.as_ref())?;
     drop(session);
-    for PublishedRelease { facts, .. } in published
-        .iter()
-        .filter(|release| matches!(release.outcome, Some(Ok(true))))
-    {
-        let packages = count(facts.packages.len(), "package");
-        ui.verbose(&format!(
-            "  + {}   {}   {packages}",
-            facts.address, facts.version
-        ));
+
+    let mut errors = Diagnostics::default();
+    for PublishedRelease { facts, outcome } in &published {
+        match outcome {
+            Some(Ok(true)) => {
+                let packages = count(facts.packages.len(), "package");
+                ui.verbose(&format!(
+                    "  + {}   {}   {packages}",
+                    facts.address, facts.version
+                ));
+            }
+            Some(Err(failed)) => errors.extend(failed.iter().cloned()),
+            Some(Ok(false)) | None => {}
+        }
     }
-    let errors: Diagnostics = published
-        .iter()
-        .filter_map(|release| release.outcome.as_ref()?.as_ref().err())
-        .flatten()
-        .cloned()
-        .collect();
     ui.error(&errors);
     match &roots {
         Some(roots) if roots.is_empty() => ui.status(&no_root_module(roots, &ui.invocation)),
