@@ -430,7 +430,7 @@ impl Module {
         dialect: Dialect,
         errors: &mut Collector,
     ) {
-        let mut known: BTreeSet<_> = self
+        let mut required: BTreeSet<_> = self
             .declarations
             .iter()
             .map(|(address, _)| address.clone())
@@ -463,7 +463,7 @@ impl Module {
         }
         for (name, location) in names {
             if let Some(address) = self.address(&name, dialect, &location, errors)
-                && known.insert(address.clone())
+                && required.insert(address.clone())
             {
                 self.declarations.push((
                     address,

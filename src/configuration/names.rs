@@ -73,11 +73,11 @@ impl Names {
                     let Ok(content) = block.content(&VARIABLE) else {
                         continue;
                     };
-                    let known = names.variables.remove(&name.text);
+                    let earlier = names.variables.remove(&name.text);
                     let variable = Variable::new(&content, block.location(&name.span));
                     names
                         .variables
-                        .insert(name.text.clone(), variable.over(known));
+                        .insert(name.text.clone(), variable.over(earlier));
                 }
             }
         }

@@ -284,14 +284,14 @@ impl Requirements {
     /// are not all known, its warnings explain it.
     pub(crate) fn add_providers(&mut self, other: &Self) {
         for (address, requirement) in &other.providers {
-            let known = self.providers.entry(address.clone()).or_default();
+            let own = self.providers.entry(address.clone()).or_default();
             let mut new = requirement.clone();
             // Both root modules may call the same module.
             new.declarations
-                .retain(|declaration| !known.is_declared_at(&declaration.location));
-            known.add(new);
+                .retain(|declaration| !own.is_declared_at(&declaration.location));
+            own.add(new);
             // An error is the same for each of the root modules.
-            known.declarations.sort_by_cached_key(|declaration| {
+            own.declarations.sort_by_cached_key(|declaration| {
                 let location = &declaration.location;
                 (location.path().to_owned(), location.span.start)
             });

@@ -71,15 +71,15 @@ impl ArchiveParameters {
             Some(Checksum::Listed(url)) => {
                 let text = list(url.clone())?;
                 let list_path = percent_decoded(url.path());
-                let found =
-                    ExpectedDigest::find(&String::from_utf8_lossy(&text), &list_path, &self.path);
-                let name = self.path.rsplit('/').next().unwrap_or_default();
-                found.ok_or_else(|| {
-                    FetchError::package(format!(
-                        "{} lists no checksum for {name}",
-                        SafeUrl::from(url)
-                    ))
-                })?
+                let text = String::from_utf8_lossy(&text);
+                let Some(digest) = ExpectedDigest::find(&text, &list_path, &self.path) else {
+                    let name = self.path.rsplit('/').next().unwrap_or_default();
+                    let list = SafeUrl::from(url);
+                    return Err(FetchError::package(format!(
+                        "{list} lists no checksum for {name}"
+                    )));
+                };
+                digest
             }
         };
         expected.check(archive).map_err(FetchError::package)

@@ -405,11 +405,11 @@ impl ModuleFetcher {
         if directory.is_empty() {
             return Ok(package);
         }
-        let found = package.directory(directory, wildcards)?;
+        let selected = package.directory(directory, wildcards)?;
         let scratch = self.cache()?.scratch()?;
         let target = new_directory(scratch.path(), "package")?;
-        copy::tree(&found, &target)?;
-        let below = package.below_top(&found);
+        copy::tree(&selected, &target)?;
+        let below = package.below_top(&selected);
         let recorded = package
             .recorded
             .map(|address| with_directory(&address, &below))

@@ -249,9 +249,9 @@ impl ModuleFetcher {
                     None,
                 ),
                 ModuleSource::Registry(registry) => {
-                    let found =
+                    let release =
                         self.of_registry(clients, &registry.module, constraints, *is_recorded)?;
-                    let (package, version) = found.unzip();
+                    let (package, version) = release.unzip();
                     (source, package, version)
                 }
             },

@@ -45,9 +45,9 @@ impl AvailableVersions {
     /// Adds the versions that another source lists for the same provider.
     pub(super) fn merge(&mut self, other: &Self) {
         for (version, available) in &other.versions {
-            let known = self.versions.entry(version.clone());
-            known
-                .and_modify(|known| known.merge(available))
+            let entry = self.versions.entry(version.clone());
+            entry
+                .and_modify(|entry| entry.merge(available))
                 .or_insert_with(|| available.clone());
         }
         self.warnings.extend(other.warnings.iter().cloned());

@@ -177,10 +177,10 @@ impl Downloader {
             archive_file,
             ..
         } = fetch;
-        let known = self.cache.as_ref().zip(archive.expected.as_ref());
         if archive_file.is_none()
-            && let Some(digest) =
-                known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name))
+            && let Some(cache) = &self.cache
+            && let Some(expected) = &archive.expected
+            && let Some(digest) = cache.get(expected.zh, &package.address.name)
         {
             self.queue.learn_size(&package.address, Some(digest.size));
             return Ok(Downloaded {
@@ -190,7 +190,9 @@ impl Downloader {
             });
         }
         let digest = self.download(fetch, archive, get)?;
-        if let Some((cache, _)) = known {
+        if let Some(cache) = &self.cache
+            && archive.expected.is_some()
+        {
             cache.put_by_zh(package, &digest);
         }
         Ok(Downloaded {

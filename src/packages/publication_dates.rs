@@ -316,8 +316,8 @@ impl PublicationDates {
                 .client
                 .get_json(&url, None, MAXIMUM_DOCUMENT_BYTES, |document: T| {
                     let documented: Documented = document.into();
-                    let kept = ENTRY * (documented.dates.len() + 1);
-                    (Arc::new(documented), kept)
+                    let size = ENTRY * (documented.dates.len() + 1);
+                    (Arc::new(documented), size)
                 });
             answer
                 .map(|(_, documented)| documented)

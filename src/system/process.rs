@@ -286,10 +286,10 @@ fn send_output(
 ) {
     let Some(mut pipe) = pipe else { return };
     thread::spawn(move || {
-        let mut kept = pipe.by_ref().take(limit);
+        let mut limited = pipe.by_ref().take(limit);
         let mut buffer = vec![0; 64 << 10];
         loop {
-            match kept.read(&mut buffer) {
+            match limited.read(&mut buffer) {
                 Ok(count) if count > 0 => {
                     // The channel is closed only after the wait for the program has ended.
                     let _ = sender.send((is_stderr, buffer[..count].to_owned()));

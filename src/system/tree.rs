@@ -168,11 +168,11 @@ impl Tree {
     /// Whether there is surely nothing at a path, so that a path that may not be read is not
     /// overlooked.
     pub(crate) fn is_missing(&self, path: &Path) -> bool {
-        let found = match self {
+        let metadata = match self {
             Self::Work => fs::symlink_metadata(path).map(drop),
             Self::Revision(overlay) => overlay.find(path, false).map(drop),
         };
-        found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        metadata.is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
 
     /// Whether a path resolves to something.

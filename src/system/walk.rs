@@ -49,10 +49,10 @@ pub(crate) fn below(
     while !open.is_empty() {
         // Only some at a time, so that few directories wait.
         let next = open.split_off(open.len().saturating_sub(AT_ONCE * parallel::cores()));
-        let found = parallel::map(next, parallel::cores(), |(path, above)| {
+        let directories = parallel::map(next, parallel::cores(), |(path, above)| {
             visit(tree, &ignored, &path, above, &look)
         });
-        open.extend(found.into_iter().flatten());
+        open.extend(directories.into_iter().flatten());
     }
     ignored.into_unread()
 }

@@ -172,7 +172,7 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
 fn one(
     session: &Session<'_>,
     root: &RootModule,
-    wanted: &[ProviderSpec],
+    specs: &[ProviderSpec],
     no_tests: bool,
     with_signers: bool,
     warnings: &mut Vec<Diagnostic>,
@@ -184,13 +184,13 @@ fn one(
     warnings.extend(module_lock_warnings);
     warnings.extend(requirements.warnings.iter().cloned());
     let locks = lock_file.locks();
-    let known: BTreeSet<&ProviderAddress> =
+    let addresses: BTreeSet<&ProviderAddress> =
         requirements.providers.keys().chain(locks.keys()).collect();
     let mut named = BTreeSet::new();
-    for spec in wanted {
-        match spec.find(root.dialect, known.iter().copied()) {
+    for spec in specs {
+        match spec.find(root.dialect, addresses.iter().copied()) {
             NamedProvider::One(address) => _ = named.insert(address),
-            NamedProvider::Ambiguous(addresses) => named.extend(addresses),
+            NamedProvider::Ambiguous(several) => named.extend(several),
             NamedProvider::Unknown => {
                 let name = spec.resolve(root.dialect).short(root.dialect);
                 let error = Diagnostic::error(
@@ -206,7 +206,7 @@ fn one(
         }
     }
     if named.is_empty() {
-        named = known;
+        named = addresses;
     }
     let mut trees = Vec::new();
     for address in named {

@@ -214,15 +214,15 @@ pub(crate) fn harmless(text: &str, has_styles: bool) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text.as_str();
     while let Some(c) = rest.chars().next() {
-        let kept = match c {
+        let length = match c {
             '\n' | '\t' => 1,
             '\r' if rest.starts_with("\r\n") => 2,
             '\u{1b}' if has_styles => style_length(rest),
             _ => 0,
         };
-        if kept > 0 {
+        if length > 0 {
             shown += &rest[..kept];
-            rest = &rest[kept..];
+            rest = &rest[length..];
         } else {
             shown += &escaped(c);
             rest = &rest[c.len_utf8()..];

@@ -44,7 +44,7 @@ pub(crate) fn refuse<'a>(
     paths: impl IntoIterator<Item = &'a Path>,
     current_directory: &Path,
 ) -> Result<()> {
-    let mut known = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for path in paths {
         refuse_links(path)?;
         let absolute = files::join(current_directory, path);
@@ -53,7 +53,7 @@ pub(crate) fn refuse<'a>(
                 "{} is a file that {reader} reads, so no report is written to it",
                 path.display()
             )
-        } else if known.insert(absolute) {
+        } else if seen.insert(absolute) {
             continue;
         } else {
             format!("two reports are to be written to {}", path.display())

@@ -235,39 +235,26 @@ impl<'a> Results<'a> {
     /// Shows the entries of the root modules, then rewritten constraints, errors and a summary.
     pub(crate) fn show(&self, edits: &[String], summary: &[String]) {
         let ui = self.ui;
-        let style = ui.stderr_style;
         match self.many {
-            None => {
-                for (_, text) in self.locked() {
-                    ui.status_lines(&lines(&text.rows, style));
-                    ui.statuses(edits);
-                    let mut summary = text.summary.clone();
-                    if text.is_changed {
-                        summary += &downloaded([text].into_iter());
-                    }
-                    ui.status(&summary);
-                }
+            None => self.show_single(edits),
+            Some(many) => {
+                self.show_several(many);
+                ui.statuses(edits);
             }
-            Some(_) if style.verbose => {
-                for (path, text) in self.locked() {
-                    ui.status(&format!("{}:", path.display()));
-                    ui.status_lines(&lines(&text.rows, style));
-                    ui.status(&text.summary);
-                }
-            }
-            Some(many) => ui.status_lines(&lines_of_many(self.locked(), many, style)),
-        }
-        if self.many.is_some() {
-            ui.statuses(edits);
         }
         let errors: Vec<_> = self.failed.iter().flat_map(|(_, errors)| errors).collect();
         ui.error(&by_cause(
             errors.iter().map(|error| (error.root(), *error)),
             self.many,
-            style.verbose,
+            ui.stderr_style.verbose,
         ));
+        if self.many.is_none() {
+            ui.statuses(summary);
+            return;
+        }
+
         let passed_over = self.roots.passed_over();
-        if self.many.is_some() && self.done.is_empty() && self.failed.is_empty() {
+        if self.done.is_empty() && self.failed.is_empty() {
             if self.roots.is_empty() && passed_over.is_empty() {
                 ui.status(&no_root_module(self.roots, &ui.invocation));
             }
@@ -275,16 +262,44 @@ impl<'a> Results<'a> {
             return;
         }
         ui.statuses(summary);
-        if self.many.is_some() {
-            let warnings = self.done.iter().map(|root| root.warnings.len()).sum();
-            let (shared, own): (Vec<_>, Vec<_>) =
-                errors.into_iter().partition(|error| is_shared(error));
-            let shown_errors = own.len() + without_repetition(shared.into_iter()).len();
-            let total = counted([(shown_errors, "error"), (warnings, "warning")]);
-            if !total.is_empty() {
-                ui.status(&total);
+        let warnings = self.done.iter().map(|root| root.warnings.len()).sum();
+        let (shared, own): (Vec<_>, Vec<_>) =
+            errors.into_iter().partition(|error| is_shared(error));
+        let shown_errors = own.len() + without_repetition(shared.into_iter()).len();
+        let total = counted([(shown_errors, "error"), (warnings, "warning")]);
+        if !total.is_empty() {
+            ui.status(&total);
+        }
+        ui.statuses(coverage::passed_over(passed_over));
+    }
+
+    /// Shows the entries and the summary of the only root module.
+    fn show_single(&self, edits: &[String]) {
+        for (_, text) in self.locked() {
+            self.ui
+                .status_lines(&lines(&text.rows, self.ui.stderr_style));
+            self.ui.statuses(edits);
+            let mut summary = text.summary.clone();
+            if text.is_changed {
+                summary += &downloaded([text].into_iter());
             }
-            ui.statuses(coverage::passed_over(passed_over));
+            self.ui.status(&summary);
+        }
+    }
+
+    /// Shows the entries of several root modules: equal ones once or, with `-v`, by root
+    /// module.
+    fn show_several(&self, many: Many<'_>) {
+        let style = self.ui.stderr_style;
+        if !style.verbose {
+            self.ui
+                .status_lines(&lines_of_many(self.locked(), many, style));
+            return;
+        }
+        for (path, text) in self.locked() {
+            self.ui.status(&format!("{}:", path.display()));
+            self.ui.status_lines(&lines(&text.rows, style));
+            self.ui.status(&text.summary);
         }
     }
 

@@ -119,8 +119,8 @@ impl Repository<'_> {
         history.fetch_history(address.url.as_str(), &["--filter=tree:0"], &ALL_BRANCHES)?;
         let contains = format!("--contains={commit}");
         let arguments = ["for-each-ref", "--count=1", &contains];
-        let found = history.run(history.command(&arguments))?;
-        if found.status.success() && !found.stdout.is_empty() {
+        let references = history.run(history.command(&arguments))?;
+        if references.status.success() && !references.stdout.is_empty() {
             return Ok(());
         }
         let why = format!("no branch or tag of it contains the commit {commit}");
@@ -208,15 +208,15 @@ impl Repository<'_> {
             &format!("refs/tags/{text}"),
         ] {
             let commit = format!("{name}^{{commit}}");
-            let found = self.run(self.command(&[
+            let parsed = self.run(self.command(&[
                 "rev-parse",
                 "--verify",
                 "--quiet",
                 "--end-of-options",
                 &commit,
             ]))?;
-            if found.status.success() {
-                return Ok(Some(one_line(&found.stdout)));
+            if parsed.status.success() {
+                return Ok(Some(one_line(&parsed.stdout)));
             }
         }
         Ok(None)

@@ -127,10 +127,10 @@ fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
     let window_start = tail.size().saturating_sub(END_WINDOW);
     let first = usize::try_from(window_start.saturating_sub(tail.start)).unwrap_or(usize::MAX);
     let window = tail.bytes.get(first..).unwrap_or_default();
-    let found = window
+    let end_record = window
         .windows(22)
         .rposition(|record| record.starts_with(&END));
-    let Some(position) = found else {
+    let Some(position) = end_record else {
         return if tail.start > window_start {
             Err(CentralError::Earlier(window_start))
         } else {

@@ -25,17 +25,17 @@ pub(super) struct BearerChallenge {
 /// Reads the challenges of all `WWW-Authenticate` fields. Unknown schemes, and text after a syntax
 /// error, are skipped.
 pub(super) fn parse<'a>(fields: impl IntoIterator<Item = &'a str>) -> Challenges {
-    let mut found = Challenges::default();
+    let mut challenges = Challenges::default();
     for challenge in fields
         .into_iter()
         .flat_map(|field| ChallengeParser::new(field).map_while(Result::ok))
     {
-        found.basic |= challenge.scheme.eq_ignore_ascii_case("basic");
+        challenges.basic |= challenge.scheme.eq_ignore_ascii_case("basic");
         if challenge.scheme.eq_ignore_ascii_case("bearer") {
-            found.bearer = found.bearer.or_else(|| bearer_challenge(&challenge));
+            challenges.bearer = challenges.bearer.or_else(|| bearer_challenge(&challenge));
         }
     }
-    found
+    challenges
 }
 
 /// `None` if the challenge contains no token server.

@@ -126,9 +126,9 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
         .filter(|descriptor| descriptor.artifact_type == PROVIDER_TARGET)
     {
         if descriptor.media_type != MANIFEST {
-            let found = quoted(&descriptor.media_type);
+            let media_type = quoted(&descriptor.media_type);
             return Err(format!(
-                "lists a platform of the media type {found}, not {MANIFEST}"
+                "lists a platform of the media type {media_type}, not {MANIFEST}"
             ));
         }
         let Some(platform) = &descriptor.platform else {

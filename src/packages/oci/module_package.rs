@@ -69,7 +69,7 @@ impl ModulePackage {
         let repository = text.strip_prefix("oci://").unwrap_or(text).parse();
         let repository = repository
             .map_err(|error| format!("it is not the address of a repository: {error}"))?;
-        let mut found = None;
+        let mut selected = None;
         for (name, value) in url.query_pairs() {
             let manifest = match &*name {
                 "tag" if is_tag(&value) => ManifestName::Tag(value.into_owned()),
@@ -85,11 +85,11 @@ impl ModulePackage {
                     ));
                 }
             };
-            if found.replace(manifest).is_some() {
+            if selected.replace(manifest).is_some() {
                 return Err("it has more than one tag or digest".to_owned());
             }
         }
-        let name = found.unwrap_or_else(|| ManifestName::Tag(DEFAULT_TAG.to_owned()));
+        let name = selected.unwrap_or_else(|| ManifestName::Tag(DEFAULT_TAG.to_owned()));
         Ok(Self { repository, name })
     }
 

@@ -71,11 +71,11 @@ impl Discovery {
     pub(crate) fn service(&self, host: &Hostname, service: Service) -> Result<Url> {
         let host = &self.contacted(host, service)?;
         // A host that was asked in this run may have moved since the earlier one.
-        let known = self
+        let earlier = self
             .discovered
             .get(&(host.clone(), service))
             .or_else(|| self.remembered(host, service).map(Ok));
-        known.unwrap_or_else(|| self.discovered(host, service))
+        earlier.unwrap_or_else(|| self.discovered(host, service))
     }
 
     /// The host to contact for a host in an address. A `host` block for `localterraform.com`
@@ -234,10 +234,10 @@ impl Discovery {
                     check_media_type(&document.headers)?;
                     let services: Services = decode_json(&document)?;
                     let members = services.0.iter();
-                    let kept = members
+                    let size = members
                         .map(|(name, value)| MEMBER + name.len() + value.get().len())
                         .sum();
-                    Ok((Arc::new((document.url, services)), kept))
+                    Ok((Arc::new((document.url, services)), size))
                 },
             )
         })

@@ -282,13 +282,13 @@ impl Identity {
 
 /// The signatures that follow immediately.
 fn signatures(parts: &mut Peekable<impl Iterator<Item = Part>>) -> Vec<SignaturePacket> {
-    let mut found = Vec::new();
+    let mut packets = Vec::new();
     while let Some(part) = parts.next_if(|part| matches!(part, Part::Signature(_))) {
         if let Part::Signature(signature) = part {
-            found.push(signature);
+            packets.push(signature);
         }
     }
-    found
+    packets
 }
 
 fn keep_newest(kept: &mut Option<SignaturePacket>, signature: SignaturePacket) {
