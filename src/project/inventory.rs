@@ -9,7 +9,7 @@ use super::event::Event;
 use super::root_module::RootModule;
 use super::roots::Roots;
 use super::session::Session;
-use super::verify::policy;
+use super::similar_names::imitation;
 use crate::configuration::Requirements;
 use crate::diagnostic::{
     Code, Collector, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity, collect_all,
@@ -297,15 +297,16 @@ impl Session<'_> {
 /// Providers of a root module whose names imitate others. Settings that allow one would hide it
 /// from then on.
 fn lookalikes(root: &RootModule, requirements: &Requirements, lock_file: &LockFile) -> Diagnostics {
+    let policy = &root.settings.policy;
     let mut errors = Vec::new();
     for entry in lock_file.entries() {
-        if let Some(error) = policy::looks_like_another(root, None, &entry.address) {
+        if let Some(error) = imitation(&entry.address, policy, root.dialect, None) {
             errors.push(error.at(entry.block.clone(), "").about(&entry.address));
         }
     }
     for (address, requirement) in &requirements.providers {
         if lock_file.entry(address).is_none()
-            && let Some(error) = policy::looks_like_another(root, None, address)
+            && let Some(error) = imitation(address, policy, root.dialect, None)
         {
             errors.push(requirement.at_declarations(error).about(address));
         }

@@ -16,6 +16,7 @@ mod filter;
 mod get;
 mod inventory;
 mod linked_lock_files;
+mod locked_calls;
 mod merge;
 pub mod mirror;
 mod module_candidates;

@@ -1,64 +1,38 @@
-//! Lock files of modules: how the calls of a configuration are resolved by one, and the entries
-//! that it should have.
+//! Lock files of modules: how `lock` and `get` resolve the calls of a configuration by one, and the
+//! entries that it should have.
 
 use std::sync::Arc;
 
+use super::locked_calls::request;
 use super::module_choices::ModuleChoices;
 use super::module_edit::RequestedModule;
 use crate::configuration::{ModuleCall, Requirements, Resolution};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, RunOption};
-use crate::lockfile::{
-    LOCK_FILE_NAME, LockedModule, ModuleLocks, Parsed, UNIT_ADDRESS, module_name,
-};
+use crate::lockfile::{LOCK_FILE_NAME, LockedModule, ModuleLocks, UNIT_ADDRESS, module_name};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::locked;
 use crate::provider::ConstraintList;
 use crate::system::Secrets;
-
-/// Resolves calls for a command that only reads, by a lock file as far as that can be read.
-pub(super) fn following(
-    modules: &Parsed<LockedModule>,
-) -> impl Fn(&ModuleCall) -> Resolution + Sync + use<> {
-    let locks = modules
-        .lock_file
-        .as_ref()
-        .map(|file| file.locks().clone())
-        .unwrap_or_default();
-    move |call| follow(&locks, call)
-}
-
-/// Resolves a call by its entry if that is for the call and its package can be had, otherwise as
-/// without a lock file.
-fn follow(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
-    let known = locks
-        .get(&call.key)
-        .filter(|known| locked::is_allowed(known, &call.source, &call.constraints));
-    known.map_or(Resolution::Unlocked, |known| {
-        Resolution::Preferred(request(call, known, false))
-    })
-}
 
 /// Resolves a call for `get`: by its entry, which must be for the call.
 pub(super) fn installed(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
     if let Some(error) = impossible_directory(call) {
         return Resolution::Skip(Some(error));
     }
-    let known = locks.get(&call.key);
-    match locked::refusal(
+    let locked = locks.get(&call.key);
+    if let Some((code, message)) = locked::refusal(
         &call.key,
-        known.map(AsRef::as_ref),
+        locked.map(AsRef::as_ref),
         &call.source,
         &call.constraints,
     ) {
-        None => known.map_or(Resolution::Skip(None), |known| {
-            Resolution::Only(request(call, known, false))
-        }),
-        Some((code, message)) => {
-            let help = Help::text("lock it with ").and(Remedy::LockModules);
-            Resolution::Skip(Some(
-                call.located(Diagnostic::error(code, message)).help(help),
-            ))
-        }
+        let help = Help::text("lock it with ").and(Remedy::LockModules);
+        let error = call.located(Diagnostic::error(code, message)).help(help);
+        return Resolution::Skip(Some(error));
+    }
+    match locked {
+        Some(locked) => Resolution::Only(request(call, locked, false)),
+        None => Resolution::Skip(None),
     }
 }
 
@@ -87,24 +61,18 @@ pub(super) fn lock(
             call.located(secret_in_address(&module_name(&call.key))),
         ));
     }
-    if let Some(known) = locks.get(&call.key).filter(|known| wanted.is_locked(known)) {
-        return Resolution::Only(request(call, known, may_change));
+    if let Some(locked) = locks.get(&call.key)
+        && wanted.is_locked(locked)
+    {
+        return Resolution::Only(request(call, locked, may_change));
     }
-    let constraints = wanted
-        .version
-        .as_ref()
-        .map_or_else(|| call.constraints.clone(), ConstraintList::exactly);
-    let request = ModuleRequest::new(call.source.clone(), constraints);
-    request.map_or(Resolution::Skip(None), |request| {
-        Resolution::Only(request.into_request_to_lock())
-    })
-}
-
-fn request(call: &ModuleCall, known: &Arc<LockedModule>, may_change: bool) -> ModuleRequest {
-    ModuleRequest::Locked {
-        source: call.source.clone(),
-        locked: Arc::clone(known),
-        may_change,
+    let constraints = match &wanted.version {
+        Some(version) => ConstraintList::exactly(version),
+        None => call.constraints.clone(),
+    };
+    match ModuleRequest::new(call.source.clone(), constraints) {
+        Some(request) => Resolution::Only(request.into_request_to_lock()),
+        None => Resolution::Skip(None),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::coverage::DirectoryKind;
 use super::event::Event;
-use super::module_locks;
+use super::locked_calls;
 use super::root_module::{DialectReason, OtherReading, RootModule};
 use super::roots::{FoundRoot, Roots, kind_of, normal};
 use super::session::Session;
@@ -347,7 +347,7 @@ impl Session<'_> {
         if root.locks_modules(false) {
             modules = Some(root.parsed_module_lock_file());
         }
-        let following = modules.as_ref().map(module_locks::following);
+        let following = modules.as_ref().map(locked_calls::following);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         root.requirements_with(&self.modules, ignore_tests, true, resolver)
     }

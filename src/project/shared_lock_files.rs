@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::linked_lock_files::{Linked, own_directory};
-use super::module_locks;
+use super::locked_calls;
 use super::root_module::{DialectReason, Reading, RootModule};
 use super::roots::{FoundRoot, SharedFiles, SharingRoot, kind_of, normal};
 use super::session::Session;
@@ -228,7 +228,7 @@ impl Session<'_> {
         if opened.locks_modules(false) {
             modules = Some(opened.parsed_module_lock_file());
         }
-        let following = modules.as_ref().map(module_locks::following);
+        let following = modules.as_ref().map(locked_calls::following);
         let own_resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         let read = opened.requirements_as(
             reading.dialect,

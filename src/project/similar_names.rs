@@ -7,9 +7,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
 use crate::configuration::Requirement;
-use crate::diagnostic::words;
+use crate::diagnostic::{Code, Diagnostic, words};
 use crate::lockfile::LockFile;
 use crate::provider::{AddressParts, Dialect, ProviderAddress};
+use crate::settings::Policy;
 
 /// Namespace of providers without a source.
 const NO_SOURCE: &str = "hashicorp";
@@ -206,6 +207,39 @@ pub(in crate::project) enum Part {
     Host,
     /// A host whose name is common for hosts of companies. It is reported only if the host is new.
     NewHost,
+}
+
+/// The finding about an address that looks like a well-known one, unless the policy names it.
+/// `known` contains the providers of the base, whose hosts are accepted.
+pub(super) fn imitation(
+    address: &ProviderAddress,
+    policy: &Policy,
+    dialect: Dialect,
+    known: Option<&BTreeSet<ProviderAddress>>,
+) -> Option<Diagnostic> {
+    let Lookalike { like, part } = look_alike(address)?;
+    if policy.names(address, dialect) {
+        return None;
+    }
+    if part != Part::Provider && policy.names_host(address) {
+        return None;
+    }
+    // Without a change under review, a host that may be new is accepted.
+    let is_host_accepted = match known {
+        Some(known) => known.iter().any(|other| other.hostname == address.hostname),
+        None => part == Part::NewHost,
+    };
+    if part != Part::Provider && is_host_accepted {
+        return None;
+    }
+
+    let what = match part {
+        Part::Provider => "its namespace to allowed-namespaces".to_owned(),
+        Part::Host | Part::NewHost => format!("{:?} to allowed-hosts", address.hostname.as_ascii()),
+    };
+    let message = format!("{address} looks like {like}, but is not");
+    let help = format!("correct the source; if the address is right, add {what} in provlock.toml");
+    Some(Diagnostic::finding(Code::Lookalike, message).help(help))
 }
 
 /// The most used providers, `namespace/type`, and their namespaces.

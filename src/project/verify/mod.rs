@@ -27,7 +27,7 @@ mod online;
 mod overrides;
 mod platforms;
 mod platforms_lost;
-pub(super) mod policy;
+mod policy;
 mod readings;
 mod requests;
 mod requirements;

@@ -11,8 +11,8 @@ use crate::lockfile::{Entry, module_name};
 use crate::modules::{Unpinned, origin};
 use crate::packages::{DemandedAge, FilesystemMirror};
 use crate::project::root_module::RootModule;
-use crate::project::similar_names::{Lookalike, Part, look_alike};
-use crate::provider::{Authentication, Dialect, ProviderAddress};
+use crate::project::similar_names::imitation;
+use crate::provider::{Authentication, Dialect};
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Directory beside the configuration that OpenTofu and Terraform use as a mirror.
@@ -199,41 +199,8 @@ fn check_address(root: &AuditedRoot<'_>, named: Named<'_>) -> Vec<Diagnostic> {
         errors.extend(policy.against_version(address, dialect, &entry.locked.version));
     }
     let known = root.base.as_ref().map(|base| &base.facts.providers);
-    errors.extend(looks_like_another(root.module, known, address));
+    errors.extend(imitation(address, policy, dialect, known));
     errors.into_iter().map(|error| named.place(error)).collect()
-}
-
-/// An address that looks like a well-known one, unless the policy names it. `known` contains the
-/// providers of the base, whose hosts are accepted.
-pub(in crate::project) fn looks_like_another(
-    root: &RootModule,
-    known: Option<&BTreeSet<ProviderAddress>>,
-    address: &ProviderAddress,
-) -> Option<Diagnostic> {
-    let Lookalike { like, part } = look_alike(address)?;
-    let policy = &root.settings.policy;
-    if policy.names(address, root.dialect) {
-        return None;
-    }
-    if part != Part::Provider && policy.names_host(address) {
-        return None;
-    }
-    // Without a change under review, a host that may be new is accepted.
-    let is_host_accepted = match known {
-        Some(known) => known.iter().any(|one| one.hostname == address.hostname),
-        None => part == Part::NewHost,
-    };
-    if part != Part::Provider && is_host_accepted {
-        return None;
-    }
-
-    let what = match part {
-        Part::Provider => "its namespace to allowed-namespaces".to_owned(),
-        Part::Host | Part::NewHost => format!("{:?} to allowed-hosts", address.hostname.as_ascii()),
-    };
-    let message = format!("{address} looks like {like}, but is not");
-    let help = format!("correct the source; if the address is right, add {what} in provlock.toml");
-    Some(Diagnostic::finding(Code::Lookalike, message).help(help))
 }
 
 /// Signatures of an entry's release that the policy does not accept.

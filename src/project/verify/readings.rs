@@ -9,7 +9,7 @@ use crate::configuration::{
     Fingerprint, OwnCommit, PartId, Requirements, Resolver, StateStorage, listings,
 };
 use crate::modules::{locked, requested_hosts};
-use crate::project::module_locks;
+use crate::project::locked_calls;
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::{OtherReading, RootModule};
 use crate::project::roots::{FoundRoot, kind_of};
@@ -129,7 +129,7 @@ impl BaseReadings {
         if root.locks_modules(false) {
             modules = Some(root.parsed_module_lock_file());
         }
-        let following = modules.as_ref().map(module_locks::following);
+        let following = modules.as_ref().map(locked_calls::following);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         let cache = &self.session.modules;
         let read = root.requirements_as(dialect, cache, self.ignore_tests, true, resolver, &|_| ());

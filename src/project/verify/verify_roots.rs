@@ -18,7 +18,7 @@ use crate::lockfile::{self, LOCK_FILE_NAME, LockFile, MODULE_LOCK_FILE_NAME};
 use crate::packages::DemandedAge;
 use crate::project::coverage::{Coverage, DirectoryKind, RootStatus};
 use crate::project::event::Report;
-use crate::project::module_locks;
+use crate::project::locked_calls;
 use crate::project::root_module::{LOCK_STACK, OtherReading, Reading, RootModule};
 use crate::project::roots::{FoundRoot, Roots};
 use crate::project::session::Session;
@@ -191,7 +191,7 @@ impl Session<'_> {
         if module.locks_modules(had_module_lock_file) {
             modules = Some(module.parsed_module_lock_file());
         }
-        let following = modules.as_ref().map(module_locks::following);
+        let following = modules.as_ref().map(locked_calls::following);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         let (declared, to_meet) = self.readings(module, options.ignore_tests, resolver)?;
 
