@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::coverage::Coverage;
-use super::moves::UpgradePlan;
 use super::plan::LockOutcome;
-use super::prepared::Prepared;
+use super::plan::moves::UpgradePlan;
+use super::plan::prepared::Prepared;
 use crate::cli_config::CliConfig;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::{EntryDiff, LockedModule};

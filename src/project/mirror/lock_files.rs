@@ -13,7 +13,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, RunOption, 
 use crate::lockfile::{Entry, LockFile};
 use crate::project::plan::kept_platforms;
 use crate::project::root_module::RootModule;
-use crate::project::roots::{FoundRoot, Roots};
+use crate::project::root_module::roots::{FoundRoot, Roots};
 use crate::project::session::Session;
 use crate::provider::{Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;

@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 
 use super::candidate::{Candidate, Wanted};
+use super::covers::EntryPlatforms;
 use super::release_lookup::{ReleaseLookup, accept, unexplained};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
 use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::archive::{HashCache, HashesByPlatform};
 use crate::packages::{Packages, Source};
-use crate::project::covers::EntryPlatforms;
 use crate::provider::{Hash, HashesByScheme, Platform, Version};
 
 /// Platforms that the old entry of a provider covers.

@@ -2,13 +2,18 @@
 
 pub(super) mod age;
 pub(super) mod candidate;
+pub(super) mod covers;
 pub(super) mod kept_platforms;
+pub(super) mod moves;
 mod outcome;
 mod packages;
+pub(super) mod prepared;
 mod record;
 mod recorded_entries;
+pub(super) mod refused_by_init;
 pub(super) mod release_lookup;
 mod request;
+pub(super) mod rewrites;
 mod select;
 
 pub use age::SkipReason;

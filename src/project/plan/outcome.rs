@@ -7,6 +7,7 @@ use super::candidate::Candidate;
 use super::packages::ProviderPlan;
 use super::record::record;
 use super::recorded_entries::{RecordedEntry, UnconfirmedHashes};
+use super::refused_by_init::refused_by_init;
 use super::request::{LockRequest, OldEntries};
 use super::select::SelectedVersions;
 use crate::configuration::Requirements;
@@ -16,7 +17,6 @@ use crate::diagnostic::{
 };
 use crate::lockfile::{self, Locks, ProviderDiff};
 use crate::packages::Packages;
-use crate::project::refused_by_init::refused_by_init;
 use crate::provider::{Dialect, Platform, ProviderAddress};
 
 /// The new content of a lock file, with the results of its providers.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::age::registry_warning;
 use super::candidate::{Candidate, Wanted};
 use super::kept_platforms::{self, KeptPlatforms};
+use super::prepared::Prepared;
 use super::recorded_entries::{EntryRules, RecordedEntry};
 use super::request::{LockRequest, RequestedData};
 use super::select::{SelectedProvider, SelectedVersions, collected};
@@ -17,7 +18,6 @@ use crate::packages::archive::PackageId;
 use crate::packages::{
     AvailableVersion, AvailableVersions, Packages, Platforms, Source, SourceError,
 };
-use crate::project::prepared::Prepared;
 use crate::project::root_module::RootModule;
 use crate::provider::{Platform, Version};
 use crate::settings::PlatformSelection;

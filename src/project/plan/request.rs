@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::age::Listings;
 use super::candidate::{Candidate, Wanted};
+use super::prepared::Prepared;
 use super::recorded_entries::RecordedEntries;
 use super::release_lookup::ReleaseLookup;
 use crate::configuration::Requirement;
@@ -15,7 +16,6 @@ use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::{ProgressSink, Source};
 use crate::project::options::{LockOptions, UpgradeOptions};
-use crate::project::prepared::Prepared;
 use crate::project::similar_names;
 use crate::provider::{AddressError, Dialect, Hostname, ProviderAddress, Version};
 use crate::settings::PlatformSelection;

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use super::age::{Listings, RejectedVersion, SkipReason, SkippedVersions, registry_warning};
 use super::candidate::{Candidate, Wanted};
+use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
+use super::prepared::Prepared;
 use super::recorded_entries::UnconfirmedHashes;
 use super::request::{LockRequest, OldEntries, RequestedData};
 use crate::configuration::Requirement;
@@ -16,9 +18,7 @@ use crate::diagnostic::{
 use crate::lockfile::{LockFile, LockedProvider};
 use crate::packages::archive::PackageId;
 use crate::packages::{AvailableVersions, Packages, ReleaseInfo};
-use crate::project::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 use crate::project::options::UpgradeOptions;
-use crate::project::prepared::Prepared;
 use crate::provider::{Hash, Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel;

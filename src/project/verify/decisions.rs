@@ -19,8 +19,8 @@ use crate::lockfile::{
 };
 use crate::project::coverage::DirectoryKind;
 use crate::project::reviewed_change::ReviewedChange;
+use crate::project::root_module::roots::normal;
 use crate::project::root_module::{DialectReason, RootModule};
-use crate::project::roots::normal;
 
 /// Adds a note for each decision about a root module that the change makes.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {

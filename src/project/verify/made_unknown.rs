@@ -13,7 +13,7 @@ use crate::diagnostic::{Diagnostic, Location, Reason};
 use crate::hcl::evaluate::references::depends_on_names;
 use crate::lockfile::{UNIT_ADDRESS, module_name};
 use crate::modules::locked;
-use crate::project::unit::TerragruntUnit;
+use crate::project::root_module::unit::TerragruntUnit;
 use crate::system::canonicalize;
 
 /// Number of unreadable locations that the finding shows.

@@ -8,7 +8,7 @@ use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Pattern, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::{self, ReleasePlatforms};
-use crate::project::covers::{Covers, EntryPlatforms};
+use crate::project::plan::covers::{Covers, EntryPlatforms};
 use crate::provider::{AddressParts, Hash, Platform};
 use crate::settings::PlatformSelection;
 use crate::system::files;

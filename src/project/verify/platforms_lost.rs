@@ -8,7 +8,7 @@ use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, LockRemedy, Pattern, Severity};
 use crate::lockfile::{self, Entry, LockedProvider, ProviderDiff};
 use crate::packages::archive::ReleasePlatforms;
-use crate::project::covers::{Covers, EntryPlatforms};
+use crate::project::plan::covers::{Covers, EntryPlatforms};
 use crate::provider::{Hash, Platform, ProviderAddress};
 use crate::settings::PlatformSelection;
 

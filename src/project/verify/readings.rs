@@ -9,10 +9,10 @@ use crate::configuration::{
     Fingerprint, OwnCommit, PartId, Requirements, Resolver, StateStorage, listings,
 };
 use crate::modules::{locked, requested_hosts};
-use crate::project::locked_calls;
 use crate::project::reviewed_change::ReviewedChange;
+use crate::project::root_module::locked_calls;
+use crate::project::root_module::roots::{FoundRoot, kind_of};
 use crate::project::root_module::{OtherReading, RootModule};
-use crate::project::roots::{FoundRoot, kind_of};
 use crate::project::session::Session;
 use crate::provider::{Dialect, ProviderAddress};
 use crate::system::{OnceMap, parallel, walk};

@@ -5,7 +5,7 @@ use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::{Entry, EntryKind};
 use crate::project::plan::candidate::{explained, namesake, with_source};
-use crate::project::refused_by_init::refused_by_init;
+use crate::project::plan::refused_by_init::refused_by_init;
 use crate::provider::{ConstraintList, Hash, ProviderAddress};
 
 /// Compares every entry with the configuration, and every requirement with the entries.

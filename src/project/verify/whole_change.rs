@@ -14,7 +14,7 @@ use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::reviewed_change::ReviewedChange;
-use crate::project::roots::{Roots, Selection};
+use crate::project::root_module::roots::{Roots, Selection};
 use crate::project::session::Session;
 use crate::settings::{self, RootLevels, Settings};
 use crate::system::canonicalize;

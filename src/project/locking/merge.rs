@@ -1,0 +1,150 @@
+//! Resolving the conflicts of a merge: the providers that both sides changed are locked again.
+
+use std::sync::Arc;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::lockfile::LockFile;
+use crate::lockfile::merge::Conflict;
+use crate::project::event::Event;
+use crate::project::options::LockOptions;
+use crate::project::plan::prepared::Prepared;
+use crate::project::plan::{LockOutcome, UnconfirmedHashes};
+use crate::project::root_module::RootModule;
+use crate::project::session::Session;
+use crate::provider::ConstraintList;
+
+/// Result of resolving conflicts.
+#[non_exhaustive]
+pub struct Resolved {
+    /// The new lock file and its changes.
+    pub outcome: LockOutcome,
+    /// Conflicts that the user must resolve, because it is unknown whether the configuration
+    /// requires their providers.
+    pub left: Vec<Conflict>,
+}
+
+impl Session<'_> {
+    /// Locks the providers in conflict as [`Session::lock`] does, for the platforms that either
+    /// side covers unless the options name some. `lock_file` contains all other entries. A provider
+    /// that the configuration certainly does not require gets no entry. Nothing is written.
+    ///
+    /// # Errors
+    /// The configuration cannot be read, or a provider cannot be locked.
+    pub fn resolve_conflicts(
+        &self,
+        root: RootModule,
+        lock_file: LockFile,
+        conflicts: Vec<Conflict>,
+        options: &LockOptions,
+    ) -> Result<Resolved> {
+        // 1. Read what the configuration requires.
+        self.notify(Event::Reading);
+        let prepared = self.prepare_with(root, lock_file, options, None);
+        self.announce();
+        let mut prepared = prepared?;
+
+        // 2. Select the providers that are locked again.
+        let is_incomplete = prepared.requirements.is_incomplete;
+        let mut warnings = Vec::new();
+        let mut left = Vec::new();
+        for conflict in conflicts {
+            let address = &conflict.address;
+            if prepared.requirements.providers.contains_key(address) {
+                select(&mut prepared, conflict);
+            } else if is_incomplete {
+                left.push(conflict);
+            } else {
+                let message = format!(
+                    "the configuration does not require {}; it has no entry",
+                    address.short(prepared.root.dialect)
+                );
+                warnings.push(Diagnostic::warning(Code::ProviderNotRequired, message));
+            }
+        }
+
+        // 3. Lock them.
+        let mut outcome = if prepared.only.is_empty() {
+            LockOutcome {
+                locks: prepared.lock_file.locks().clone(),
+                providers: Vec::new(),
+                warnings: prepared.requirements.warnings.clone(),
+                counts: UnconfirmedHashes::default(),
+            }
+        } else {
+            let root = &prepared.root;
+            self.resolve(&prepared, &left, options).map_err(|errors| {
+                if root.found.linked_lock_file.is_some() {
+                    root.name_sharing(errors)
+                } else {
+                    errors.map(|error| root.in_dialect(error))
+                }
+            })?
+        };
+        outcome.warnings.splice(0..0, warnings);
+        self.finish();
+        Ok(Resolved { outcome, left })
+    }
+
+    /// Locks the providers in conflict. Offline, only the versions of both sides are known.
+    fn resolve(
+        &self,
+        prepared: &Prepared,
+        left: &[Conflict],
+        options: &LockOptions,
+    ) -> Result<LockOutcome> {
+        let mut offline = None;
+        if self.options.offline {
+            // The versions that either side or the merged lock file has.
+            let mut known: Vec<_> = prepared.lock_file.locks().iter().collect();
+            for (address, sides) in &prepared.replaced {
+                known.extend(sides.iter().map(|side| (address, side)));
+            }
+            for conflict in left {
+                for side in conflict.ours.iter().chain(&conflict.theirs) {
+                    known.push((&conflict.address, side));
+                }
+            }
+            let versions = known
+                .into_iter()
+                .map(|(address, entry)| (address, &entry.version));
+            offline = Some(Arc::new(self.connections.offline(versions)));
+        }
+        self.with_pipeline(options, None, offline, |pipeline| {
+            pipeline.outcome(prepared)
+        })
+    }
+}
+
+/// Selects a provider in conflict, at the newest version of both sides that the constraints and the
+/// policy allow.
+fn select(prepared: &mut Prepared, conflict: Conflict) {
+    let is_incomplete = prepared.requirements.is_incomplete;
+    let address = conflict.address;
+    let Some(requirement) = prepared.requirements.providers.get_mut(&address) else {
+        return;
+    };
+    let mut sides = Vec::new();
+    sides.extend(conflict.ours);
+    sides.extend(conflict.theirs);
+    if is_incomplete {
+        // A module that is not known may have the recorded constraints.
+        let recorded = sides.iter().map(|side| &side.constraints);
+        requirement.constraints = ConstraintList::merge(recorded.chain([&requirement.constraints]));
+    }
+
+    let root = &prepared.root;
+    let mut newest = None;
+    for side in &sides {
+        let version = &side.version;
+        let policy = &root.settings.policy;
+        let against = policy.against_version(&address, root.dialect, version);
+        if requirement.constraints.allows(version) && against.is_empty() {
+            newest = newest.max(Some(version));
+        }
+    }
+    if let Some(version) = newest {
+        prepared.versions.insert(address.clone(), version.clone());
+    }
+    prepared.only.push(address.clone());
+    prepared.replaced.insert(address, sides);
+}

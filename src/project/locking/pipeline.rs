@@ -1,0 +1,681 @@
+//! Locking and upgrading: the steps of each root module, several root modules in parallel.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::named_targets::{NamedTargets, no_such_call};
+use crate::configuration::rewrite::ConstraintEdit;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption};
+use crate::lockfile::{self, CanonicalBlocks};
+use crate::packages::{ProgressSink, Source};
+use crate::project::event::{Event, LockedRootModule, Report, RootOutcome};
+use crate::project::options::{LockOptions, UpgradeOptions};
+use crate::project::plan::moves::UpgradePlan;
+use crate::project::plan::prepared::Prepared;
+use crate::project::plan::rewrites::{self, Rewrites};
+use crate::project::plan::{
+    self, LockOutcome, LockRequest, Question, Questions, RecordedEntries, SelectedVersions,
+};
+use crate::project::root_module::RootModule;
+use crate::project::root_module::linked_lock_files::{LOCK_FILES, Linked};
+use crate::project::root_module::roots::{FoundRoot, Roots};
+use crate::project::session::{ModuleFetching, Session};
+use crate::provider::Hostname;
+use crate::settings::Settings;
+use crate::system::files::{self, FileChange, WriteError};
+use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
+use crate::system::shared_jobs::with_shared_jobs;
+use crate::system::{Tree, lock};
+
+/// Maximum number of root modules that are open at the same time. While some wait for answers, the
+/// requests of the others are sent.
+const SIDE_BY_SIDE: usize = 64;
+
+/// Maximum number of locked root modules that wait until those before them are reported.
+const UNREPORTED: usize = 64;
+
+impl Session<'_> {
+    /// Locks every required provider in root modules, and writes the lock files that change. A
+    /// failure does not stop the other root modules, and leaves the files of its root module as
+    /// they were. Of each outcome only the value that `keep` returns is kept, because many outcomes
+    /// take much memory.
+    ///
+    /// # Errors
+    /// The options name a provider that no root module requires. Errors about a single root module
+    /// are in the report.
+    pub fn lock<T>(
+        &self,
+        roots: &Roots,
+        options: &LockOptions,
+        keep: impl FnMut(RootOutcome) -> T,
+    ) -> Result<Report<T>> {
+        self.lock_roots(roots, options, None, keep)
+    }
+
+    /// Moves the providers of root modules, or their modules, to newer versions. Root modules that
+    /// share a constraint fail if they need different texts of it. Outcomes are kept as by
+    /// [`Session::lock`].
+    ///
+    /// # Errors
+    /// The options name a provider that no root module requires, or a module call that no root
+    /// module has. Errors about a single root module are in the report.
+    pub fn upgrade<T>(
+        &self,
+        roots: &Roots,
+        options: &UpgradeOptions,
+        keep: impl FnMut(RootOutcome) -> T,
+    ) -> Result<Report<T>> {
+        if options.moves_modules() && self.options.offline {
+            let message = "modules cannot be upgraded offline, because their versions are unknown";
+            let help = Help::text("omit ").and(RunOption::Offline);
+            return Err(Diagnostic::error(Code::InvalidArgument, message)
+                .help(help)
+                .into());
+        }
+        if options.moves_modules() && self.options.modules != ModuleFetching::Fetch {
+            let message = "modules cannot be upgraded if none may be fetched, because their versions are unknown";
+            let settings = ", or set fetch-modules = true in provlock.toml";
+            let help = Help::text("omit ")
+                .and(RunOption::FetchNoModules)
+                .and_text(settings);
+            return Err(Diagnostic::error(Code::InvalidArgument, message)
+                .help(help)
+                .into());
+        }
+        self.lock_roots(roots, &options.lock, Some(options), keep)
+    }
+
+    fn lock_roots<T>(
+        &self,
+        roots: &Roots,
+        options: &LockOptions,
+        upgrade: Option<&UpgradeOptions>,
+        mut keep: impl FnMut(RootOutcome) -> T,
+    ) -> Result<Report<T>> {
+        // An earlier run may have read other files.
+        self.sharing.forget_more_than(0);
+
+        // 1. Check the names that the user gives, and collect what an offline run knows.
+        self.notify(Event::Reading);
+        let named = NamedTargets::find(self, roots, options, upgrade);
+        self.announce();
+        let options = &LockOptions {
+            providers: named?,
+            ..options.clone()
+        };
+        let mut offline = None;
+        if self.options.offline {
+            offline = Some(offline_source(self, roots));
+        }
+
+        // 2. Take each root module through the pipeline.
+        let mut report = Report {
+            roots: Vec::new(),
+            findings: Vec::new(),
+            coverage: roots.passed_over.clone(),
+        };
+        self.with_pipeline(options, upgrade, offline, |pipeline| {
+            let (own, linked) = distinct_lock_files(&roots.list);
+            for (list, side_by_side) in [(own, SIDE_BY_SIDE), (linked, 1)] {
+                pipeline.each_root(&list, side_by_side, |path, outcome| {
+                    report.roots.push((path.to_owned(), outcome.map(&mut keep)));
+                });
+            }
+        });
+        self.finish();
+        for facts in self.connections.shared_facts() {
+            report.findings.extend(facts.warning());
+        }
+        Ok(report)
+    }
+
+    /// Starts a pipeline, whose questions are asked by threads that end with it.
+    pub(super) fn with_pipeline<R>(
+        &self,
+        options: &LockOptions,
+        upgrade: Option<&UpgradeOptions>,
+        offline: Option<Arc<Source>>,
+        run: impl FnOnce(&Pipeline<'_, '_>) -> R,
+    ) -> R {
+        let progress: ProgressSink<'_> = &|package, progress| self.note_progress(package, progress);
+        with_shared_jobs(
+            WAITING_REQUESTS,
+            |question: &Question| question.ask(progress),
+            |questions| {
+                run(&Pipeline {
+                    session: self,
+                    options,
+                    upgrade,
+                    offline,
+                    questions,
+                    progress,
+                    recorded: RecordedEntries::default(),
+                    blocks: CanonicalBlocks::default(),
+                    editing: Permits::default(),
+                    planning: Mutex::default(),
+                    hosts: Mutex::default(),
+                })
+            },
+        )
+    }
+}
+
+/// The steps from a root module to its lock file, and what root modules share on the way.
+pub(super) struct Pipeline<'a, 'b> {
+    session: &'a Session<'b>,
+    options: &'a LockOptions,
+    upgrade: Option<&'a UpgradeOptions>,
+    /// Source of all root modules of an offline run.
+    offline: Option<Arc<Source>>,
+    questions: &'a Questions<'a>,
+    progress: ProgressSink<'a>,
+    recorded: RecordedEntries,
+    blocks: CanonicalBlocks,
+    /// Let one root module for each core edit its lock file, so that most find the blocks that
+    /// others have written.
+    editing: Permits,
+    /// Held by the root module that plans with several threads.
+    planning: Mutex<()>,
+    /// Hosts of the required providers of all root modules so far.
+    hosts: Mutex<BTreeSet<Hostname>>,
+}
+
+/// A root module whose versions are selected.
+struct Planned {
+    prepared: Prepared,
+    source: Arc<Source>,
+    selection: SelectedVersions,
+    /// Moves of providers and modules, in an upgrade.
+    plan: Option<UpgradePlan>,
+}
+
+/// The change of a file, if its content changes.
+fn change(path: &Path, old: Option<&Vec<u8>>, new: Vec<u8>) -> Option<FileChange> {
+    if old == Some(&new) {
+        return None;
+    }
+    Some(FileChange {
+        path: path.to_owned(),
+        old: old.cloned(),
+        new,
+    })
+}
+
+/// A version constraint in quotes, as an edit that leaves it unchanged.
+fn unedited(quoted: &Location) -> Option<ConstraintEdit> {
+    let written = quoted.file.text.get(quoted.span.clone())?;
+    let text = written.strip_prefix('"')?.strip_suffix('"')?;
+    Some(ConstraintEdit {
+        new: text.to_owned(),
+        location: Location::new(&quoted.file, quoted.span.start + 1..quoted.span.end - 1),
+    })
+}
+
+impl Planned {
+    fn edits(&self) -> impl Iterator<Item = &ConstraintEdit> {
+        self.plan.iter().flat_map(|plan| &plan.edits)
+    }
+
+    /// Strings of the configuration that the plan depends on, each with the text that it needs
+    /// there: the edits, and the constraints of the planned providers that have none.
+    fn shared_texts(&self) -> Vec<ConstraintEdit> {
+        let mut texts = Vec::new();
+        let mut edited = BTreeSet::new();
+        for edit in self.edits() {
+            edited.insert((edit.location.path().to_owned(), edit.location.span.start));
+            texts.push(edit.clone());
+        }
+        for requirement in self.selection.requirements(&self.prepared) {
+            for declaration in &requirement.declarations {
+                if let Some(version) = &declaration.version
+                    && let Some(text) = unedited(version)
+                    && !edited
+                        .contains(&(text.location.path().to_owned(), text.location.span.start))
+                {
+                    texts.push(text);
+                }
+            }
+        }
+        texts
+    }
+}
+
+/// The plans of the root modules that could be planned and require a named provider.
+fn successful(plans: &[Result<Option<Planned>>]) -> impl Iterator<Item = &Planned> {
+    plans.iter().flatten().flatten()
+}
+
+impl Pipeline<'_, '_> {
+    /// Takes each root module through all steps, up to `side_by_side` at the same time, and passes
+    /// the outcomes to `report` in the order of the list.
+    fn each_root(
+        &self,
+        list: &[FoundRoot],
+        side_by_side: usize,
+        mut report: impl FnMut(&Path, Result<RootOutcome>),
+    ) {
+        let threads = side_by_side.min(list.len());
+
+        // Root modules that share a constraint must agree on it before the first file changes, so
+        // their plans are made first. All others are planned when they are carried out, because
+        // plans take much memory.
+        let mut early_plans = Vec::new();
+        if self
+            .upgrade
+            .is_some_and(|options| options.rewrite_constraints)
+        {
+            early_plans = self.plan_together(list, threads);
+        }
+        let rewrites = Rewrites::new(successful(&early_plans).flat_map(Planned::edits));
+
+        let mut next_plans = early_plans.into_iter();
+        let jobs = list.iter().map(|root| (root, next_plans.next()));
+        parallel::in_order(
+            jobs,
+            threads,
+            UNREPORTED,
+            |(root, early_plan)| {
+                let plan = match early_plan {
+                    Some(plan) => plan,
+                    None => self.plan(root),
+                };
+                (root, self.carry_out(root, plan, &rewrites))
+            },
+            |finished| {
+                for (root, result) in finished {
+                    // A root module that requires no named provider is not reported.
+                    if let Some(outcome) = result.transpose() {
+                        report(&root.path, outcome);
+                    }
+                }
+            },
+        );
+    }
+
+    /// Plans all root modules. They fail if they need different texts of a shared constraint.
+    fn plan_together(&self, list: &[FoundRoot], threads: usize) -> Vec<Result<Option<Planned>>> {
+        let mut plans = parallel::map(list.iter().collect(), threads, |root| self.plan(root));
+        let has_edits = successful(&plans).any(|plan| plan.edits().next().is_some());
+        if has_edits {
+            let paths: Vec<_> = list.iter().map(|root| root.path.as_path()).collect();
+            rewrites::agree(&mut plans, &paths, |plan| match plan {
+                Some(plan) => plan.shared_texts(),
+                None => Vec::new(),
+            });
+        }
+        plans
+    }
+
+    /// Opens a root module and selects its versions. `None` for a root module that requires no
+    /// named provider.
+    fn plan(&self, root: &FoundRoot) -> Result<Option<Planned>> {
+        let Some(prepared) = self.open(root)? else {
+            return Ok(None);
+        };
+        let source = self.source_of(&prepared)?;
+        let request = self.request(&prepared, &source)?;
+        let planned = self
+            .check_calls(&prepared)
+            .and_then(|()| self.select(&request));
+        let (selection, plan) = planned.map_err(|errors| prepared.root.name_sharing(errors))?;
+        Ok(Some(Planned {
+            prepared,
+            source,
+            selection,
+            plan,
+        }))
+    }
+
+    /// Locks a planned root module. If a different program, such as a second run, has changed a
+    /// file meanwhile, the root module is planned once more by the new content.
+    fn carry_out(
+        &self,
+        root: &FoundRoot,
+        planned: Result<Option<Planned>>,
+        rewrites: &Rewrites,
+    ) -> Result<Option<RootOutcome>> {
+        // Edits of other root modules depend on the plan of this one.
+        let has_edits =
+            successful(std::slice::from_ref(&planned)).any(|plan| plan.edits().next().is_some());
+        match self.attempt(planned, rewrites) {
+            Err(WriteError::Changed(_)) if !has_edits => {
+                self.session.sharing.forget_more_than(0);
+                Ok(self.attempt(self.plan(root), rewrites)?)
+            }
+            result => Ok(result?),
+        }
+    }
+
+    /// Fetches the packages of a planned root module, records its entries, and writes its files.
+    fn attempt(
+        &self,
+        planned: Result<Option<Planned>>,
+        rewrites: &Rewrites,
+    ) -> std::result::Result<Option<RootOutcome>, WriteError> {
+        let Some(Planned {
+            prepared,
+            source,
+            selection,
+            plan,
+        }) = planned?
+        else {
+            return Ok(None);
+        };
+        let plan = match plan {
+            Some(plan) if self.is_plan_only() => {
+                return Ok(Some(RootOutcome::Planned(Box::new(prepared), plan)));
+            }
+            plan => plan,
+        };
+        let request = self.request(&prepared, &source)?;
+        let outcome = self
+            .record(&request, &selection)
+            .map_err(|errors| prepared.root.name_sharing(errors))?;
+        let mut locked = self.edit(prepared, outcome, plan)?;
+        let root = &locked.prepared.root;
+        let warning = match self.write(&locked, rewrites) {
+            Ok(warning) => warning,
+            Err(WriteError::Changed(errors)) => {
+                return Err(WriteError::Changed(root.name(errors)));
+            }
+            Err(WriteError::Failed(errors)) => return Err(root.name(errors).into()),
+        };
+        locked.outcome.warnings.extend(warning);
+        Ok(Some(RootOutcome::Locked(Box::new(locked))))
+    }
+
+    /// Selects versions for a root module, and records their entries, without writing them.
+    pub(in crate::project) fn outcome(&self, prepared: &Prepared) -> Result<LockOutcome> {
+        let source = self.source_of(prepared)?;
+        self.session.announce();
+        self.notify_hosts(prepared);
+        let request = self.request(prepared, &source)?;
+        let (selection, _) = self.select(&request)?;
+        self.record(&request, &selection)
+    }
+
+    /// Reads a root module: settings, lock files and requirements, with the modules that it calls.
+    fn open(&self, root: &FoundRoot) -> Result<Option<Prepared>> {
+        let mut prepared = self
+            .session
+            .read_to_lock(root, self.options, self.upgrade)?;
+        if root.is_one_of_several && !self.options.providers.is_empty() {
+            let required = &prepared.requirements.providers;
+            prepared
+                .only
+                .retain(|address| required.contains_key(address));
+            if prepared.only.is_empty() {
+                return Ok(None);
+            }
+        }
+        self.session.notify(Event::Prepared(&prepared));
+        self.notify_hosts(&prepared);
+        Ok(Some(prepared))
+    }
+
+    /// Notifies the observers of hosts that no root module before has required.
+    fn notify_hosts(&self, prepared: &Prepared) {
+        let mut hosts = lock(&self.hosts);
+        let known = hosts.len();
+        hosts.extend(prepared.providers().map(|address| address.hostname.clone()));
+        if hosts.len() > known || known == 0 {
+            self.session.notify(Event::Asking(&hosts));
+        }
+    }
+
+    /// The source of a root module's packages.
+    fn source_of(&self, prepared: &Prepared) -> Result<Arc<Source>> {
+        match &self.offline {
+            Some(source) => Ok(Arc::clone(source)),
+            None => self
+                .session
+                .source(prepared.root.dialect, prepared.root.settings.shared_cache()),
+        }
+    }
+
+    /// The rules by which the providers of a root module are locked.
+    ///
+    /// # Errors
+    /// A minimum age applies to a provider, and publication dates are unknown.
+    fn request<'r>(
+        &'r self,
+        prepared: &'r Prepared,
+        source: &'r Arc<Source>,
+    ) -> Result<LockRequest<'r>> {
+        let Self {
+            session,
+            options,
+            questions,
+            progress,
+            recorded,
+            ..
+        } = self;
+        let upgrade = self.upgrade.filter(|options| options.moves_providers());
+        let RootModule {
+            settings: Settings { policy, .. },
+            dialect,
+            ..
+        } = &prepared.root;
+        let has_age = prepared.minimum_age.is_some();
+        let listings = if has_age || policy.judges_listings() {
+            session.listings(*dialect)?
+        } else if upgrade.is_some_and(|options| options.release_info) {
+            session.listings(*dialect).ok().flatten()
+        } else {
+            None
+        };
+        let request = LockRequest {
+            prepared,
+            options,
+            upgrade,
+            source,
+            questions,
+            recorded,
+            is_offline: session.options.offline,
+            cache: session.hash_cache.as_ref(),
+            listings,
+            progress,
+        };
+        if !has_age || listings.is_some() {
+            return Ok(request);
+        }
+        if request
+            .selected_by_age()
+            .iter()
+            .all(|address| policy.is_exempt_from_min_age(address, *dialect))
+        {
+            return Ok(request);
+        }
+        let message = "min-age is set, but publication dates are unknown offline";
+        let help = Help::text("to ignore the age pass ")
+            .and(RunOption::AnyAge)
+            .and_text(", or omit ")
+            .and(RunOption::Offline);
+        Err(Diagnostic::error(Code::InvalidArgument, message)
+            .help(help)
+            .into())
+    }
+
+    /// Fails if the only root module does not have a named call.
+    fn check_calls(&self, prepared: &Prepared) -> Result<()> {
+        let Some(upgrade) = self.upgrade else {
+            return Ok(());
+        };
+        // Another root module may have the call.
+        if prepared.root.found.is_one_of_several {
+            return Ok(());
+        }
+        let requirements = &prepared.requirements;
+        let missing = upgrade
+            .calls
+            .keys()
+            .filter(|key| !requirements.package_calls().any(|call| call.key == **key));
+        match no_such_call(missing) {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Selects the versions, after asking for everything that is certain to be needed.
+    fn select(&self, request: &LockRequest<'_>) -> Result<(SelectedVersions, Option<UpgradePlan>)> {
+        let mut selection = if request.upgrade.is_none() && self.is_plan_only() {
+            // Only modules move.
+            SelectedVersions::default()
+        } else {
+            plan::select_versions(request, |candidates| {
+                let asks = plan::ask_known_needs(request, candidates);
+                if asks {
+                    self.session.announce();
+                }
+                self.planning_threads(asks || request.asks_while_planning())
+            })?
+        };
+        let plan = self
+            .upgrade
+            .map(|_| selection.upgrade_plan(request, self.is_plan_only()));
+        Ok((selection, plan))
+    }
+
+    /// Fetches the packages of the selected versions, and records their hashes.
+    fn record(
+        &self,
+        request: &LockRequest<'_>,
+        selection: &SelectedVersions,
+    ) -> Result<LockOutcome> {
+        let (guard, threads) = self.planning_threads(request.asks_while_planning());
+        let plans = plan::plan_packages(request, selection, threads)?;
+        drop(guard);
+        let packages = plan::fetch_packages(request, &plans)?;
+        plan::record_entries(request, selection, &plans, packages)
+    }
+
+    /// Number of threads for planning: several if requests may be sent, for one root module at a
+    /// time. The others then find most answers.
+    fn planning_threads(&self, asks: bool) -> (Option<MutexGuard<'_, ()>>, usize) {
+        let alone = if asks {
+            self.planning.try_lock().ok()
+        } else {
+            None
+        };
+        let threads = if alone.is_some() { WAITING_REQUESTS } else { 1 };
+        (alone, threads)
+    }
+
+    /// Edits the lock files.
+    fn edit(
+        &self,
+        prepared: Prepared,
+        outcome: LockOutcome,
+        plan: Option<UpgradePlan>,
+    ) -> Result<LockedRootModule> {
+        let _permit = self.editing.take(1);
+        let Prepared {
+            root,
+            lock_file,
+            module_lock_file,
+            module_locks,
+            requirements,
+            ..
+        } = &prepared;
+        let bytes = lock_file
+            .edit_with(&outcome.locks, &self.blocks)
+            .map_err(|errors| root.name(errors))?;
+        // An empty lock file would record that nothing is required, which is unknown.
+        let is_needless =
+            root.lock_bytes.is_none() && outcome.locks.is_empty() && requirements.is_incomplete;
+        let mut files = Vec::new();
+        if !is_needless {
+            files.extend(change(&root.lock_path, root.lock_bytes.as_ref(), bytes));
+        }
+        let mut module_changes = Vec::new();
+        if let Some(file) = module_lock_file {
+            let bytes = file
+                .edit(module_locks)
+                .map_err(|errors| root.name(errors))?;
+            files.extend(change(
+                &root.module_lock_path,
+                root.module_lock_bytes.as_ref(),
+                bytes,
+            ));
+            module_changes = lockfile::diff(file.locks(), module_locks).entries;
+        }
+        Ok(LockedRootModule {
+            prepared,
+            outcome,
+            changed: !files.is_empty(),
+            files,
+            module_changes,
+            written: !self.options.dry_run,
+            plan,
+        })
+    }
+
+    /// Writes the lock files that change, together with the constraints that change. Returns a
+    /// warning about a read-only file.
+    fn write(
+        &self,
+        locked: &LockedRootModule,
+        rewrites: &Rewrites,
+    ) -> std::result::Result<Option<Diagnostic>, WriteError> {
+        if self.options.dry_run {
+            return Ok(None);
+        }
+        let LockedRootModule {
+            prepared: Prepared { root, .. },
+            files,
+            plan,
+            ..
+        } = locked;
+        rewrites.write(plan.iter().flat_map(|plan| &plan.edits), files)?;
+        if files.is_empty() {
+            files::remove_left_over(&root.lock_path);
+            return Ok(None);
+        }
+        // Other root modules read what was written.
+        self.session.sharing.forget_more_than(0);
+        Ok(files::read_only(&root.lock_path))
+    }
+
+    fn is_plan_only(&self) -> bool {
+        self.upgrade.is_some_and(|options| options.plan_only)
+    }
+}
+
+/// The source of an offline run: the packages in the cache, and the versions in the lock files of
+/// all root modules.
+fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
+    let known = session
+        .read_versions(roots, |_| Diagnostics::default())
+        .providers;
+    let mut releases = Vec::new();
+    for (address, versions) in &known {
+        for version in versions.keys() {
+            releases.push((address, version));
+        }
+    }
+    Arc::new(session.connections.offline(releases.into_iter()))
+}
+
+/// Root modules with a lock file of their own, and those whose lock file is also the file of an
+/// earlier root module, through links. The latter must be read after the former are written.
+fn distinct_lock_files(roots: &[FoundRoot]) -> (Vec<FoundRoot>, Vec<FoundRoot>) {
+    let mut seen = HashSet::new();
+    let mut own = Vec::new();
+    let mut linked = Vec::new();
+    for root in roots {
+        let mut files = Vec::new();
+        if let Some(directory) = root.lock_directory.as_ref().or(root.canonical.as_ref()) {
+            for name in LOCK_FILES {
+                files.extend(Linked::of(&Tree::Work, directory, name));
+            }
+        }
+        if files.iter().any(|file| seen.contains(file)) {
+            linked.push(root.clone());
+        } else {
+            own.push(root.clone());
+        }
+        seen.extend(files);
+    }
+    (own, linked)
+}

@@ -1,0 +1,526 @@
+//! Installing locked modules: below the data directory, as `get` of OpenTofu and Terraform lays
+//! them out (OpenTofu's `internal/modsdir`), so that neither of them fetches a module afterwards.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::module_locks;
+use crate::configuration::{ModuleCall, Requirements, Resolution};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
+use crate::lockfile::{LockedModule, MODULE_LOCK_FILE_NAME, ModuleLocks};
+use crate::modules::fetched::FetchedModule;
+use crate::modules::installed::{Installed, ManifestFile};
+use crate::modules::{GIT, ModuleFetcher, ModuleSource, copy, locked, package_hash};
+use crate::project::coverage::Coverage;
+use crate::project::event::Report;
+use crate::project::root_module::RootModule;
+use crate::project::root_module::roots::Roots;
+use crate::project::session::Session;
+use crate::provider::HashesByScheme;
+use crate::system::files::{self, DirectoryLock};
+use crate::system::{TemporaryDirectory, boundary, parallel};
+
+/// The list of installed modules.
+const MANIFEST: &str = "modules.json";
+/// Scratch directory for packages until all are complete, in the directory of installed modules.
+const WAITING: &str = ".provlock";
+/// Number of packages that are copied at a time.
+const COPIES: usize = 4;
+
+/// Options of [`Session::get`].
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct GetOptions {
+    /// Whether installed modules are only compared with the lock file.
+    pub check: bool,
+    /// Whether the test files of root modules are skipped.
+    pub ignore_tests: bool,
+    /// Whether packages of git repositories get a `.git` directory, with the commit alone.
+    pub with_git: bool,
+}
+
+/// The installed modules of a root module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InstalledModules {
+    /// The paths of the calls whose package was installed, or would be.
+    pub installed: Vec<String>,
+    /// Number of packages that were already installed as locked.
+    pub kept: usize,
+    /// Warnings about the lock file of modules.
+    pub warnings: Vec<Diagnostic>,
+    /// Whether it is a Terragrunt unit. Nothing is installed then, because Terragrunt copies
+    /// modules itself.
+    pub is_unit: bool,
+    /// Whether `modules.json`, the list of installed modules, was or would be written.
+    pub is_list_written: bool,
+    /// Paths of the calls whose record in `modules.json` was missing, different from the lock file,
+    /// or not locked.
+    pub listed_otherwise: Vec<String>,
+}
+
+impl InstalledModules {
+    /// Whether an installed module differs from the lock file, or did before.
+    pub fn differed(&self) -> bool {
+        !self.installed.is_empty() || self.is_list_written
+    }
+}
+
+impl Session<'_> {
+    /// Installs the locked modules of root modules. A root module that fails stays as it was, and
+    /// does not stop others.
+    pub fn get(&self, roots: &Roots, options: GetOptions) -> Report<InstalledModules> {
+        let roots = self.each_root(roots, |root| self.install(&root, options));
+        self.announce();
+        Report {
+            roots,
+            findings: Vec::new(),
+            coverage: Coverage::default(),
+        }
+    }
+
+    fn install(&self, root: &RootModule, options: GetOptions) -> Result<InstalledModules> {
+        if !root.units.is_empty() {
+            return Ok(InstalledModules {
+                is_unit: true,
+                ..InstalledModules::default()
+            });
+        }
+        if root.module_lock_bytes.is_none() {
+            if let Some(error) = self.no_configuration(root) {
+                return Err(error.into());
+            }
+            let message = format!("{} has no {MODULE_LOCK_FILE_NAME}", root.path().display());
+            let help = Help::text("make one with ").and(Remedy::LockModules);
+            let error = Diagnostic::error(Code::ModuleNotInstalled, message);
+            return Err(error
+                .shared(format!("there is no {MODULE_LOCK_FILE_NAME}"))
+                .help(help)
+                .into());
+        }
+        let (lock_file, warnings) = root.module_lock_file()?;
+        let directory = files::join(root.path(), root.data_directory.join("modules"));
+        if let Some(link) = linked_data_directory(root) {
+            return Err(link.into());
+        }
+        if let Some(existing) = directory.ancestors().find(|path| path.exists())
+            && self.modules.boundary.is_outside(existing)
+        {
+            return Err(boundary::refused(existing).into());
+        }
+
+        // A module that is installed is not fetched, and with `--check` no module is.
+        let locks = lock_file.locks();
+        let read = root.requirements_with(
+            &self.modules,
+            options.ignore_tests,
+            false,
+            Some(
+                &|call: &ModuleCall| match module_locks::installed(locks, call) {
+                    Resolution::Only(request) => match self.installed(call, locks, &directory) {
+                        Some(module) => Resolution::Found(module),
+                        None if options.check => Resolution::Skip(None),
+                        None => Resolution::Only(request),
+                    },
+                    other => other,
+                },
+            ),
+        )?;
+        let mut packages = Vec::new();
+        for call in read.package_calls() {
+            if let Some(locked) = locks.get(&call.key) {
+                packages.push(LockedPackage {
+                    key: call.key.clone(),
+                    top: call.module.as_ref().map(FetchedModule::top),
+                    is_installed: self.installed(call, locks, &directory).is_some(),
+                    locked: Arc::clone(locked),
+                    source: call.source.clone(),
+                });
+            }
+        }
+        let fetcher = if options.with_git {
+            self.modules.fetcher.as_deref()
+        } else {
+            None
+        };
+        let installation = Installation::new(&directory, &read, packages, fetcher);
+        if !options.check {
+            installation.carry_out()?;
+        }
+        Ok(InstalledModules {
+            warnings,
+            ..installation.outcome()
+        })
+    }
+
+    /// The installed module of a call, if it is the locked one.
+    fn installed(
+        &self,
+        call: &ModuleCall,
+        locks: &ModuleLocks,
+        directory: &Path,
+    ) -> Option<FetchedModule> {
+        let locked = locks.get(&call.key)?;
+        let fetcher = self.modules.fetcher.as_ref()?;
+        fetcher.installed(&directory.join(&call.key), &call.source, locked)
+    }
+}
+
+/// The error for a data directory that is a link, unless `TF_DATA_DIR` is an absolute path. Files
+/// would be deleted and written behind the link, which a repository may contain.
+fn linked_data_directory(root: &RootModule) -> Option<Diagnostic> {
+    let data = &root.data_directory;
+    let parts = data
+        .ancestors()
+        .filter(|part| !part.as_os_str().is_empty() && !data.is_absolute());
+    let link = parts
+        .map(|part| files::join(root.path(), part))
+        .find(|path| path.is_symlink())?;
+    let message = format!(
+        "{} is a link, so no modules are installed behind it",
+        link.display()
+    );
+    let error = Diagnostic::error(Code::OutsideRepository, message);
+    Some(error.help(
+        "remove the link, or set TF_DATA_DIR to the absolute path of the directory behind it",
+    ))
+}
+
+/// The package of a call.
+struct LockedPackage {
+    key: String,
+    /// Its directory; `None` if it is not installed as it is locked, and nothing is fetched.
+    top: Option<PathBuf>,
+    /// Whether it is installed as it is locked.
+    is_installed: bool,
+    locked: Arc<LockedModule>,
+    /// Source of the call, with credentials.
+    source: ModuleSource,
+}
+
+/// The packages and the list to install for a root module.
+struct Installation<'a> {
+    /// The directory of installed modules.
+    directory: &'a Path,
+    calls: &'a [ModuleCall],
+    /// Adds the repository to packages from git, if the user requests that.
+    with_git: Option<&'a ModuleFetcher>,
+    missing: Vec<LockedPackage>,
+    /// Number of packages that are installed as they are locked.
+    kept: usize,
+    /// Old and new content of `modules.json`.
+    old_list: Option<Vec<u8>>,
+    list: Vec<u8>,
+}
+
+impl<'a> Installation<'a> {
+    fn new(
+        directory: &'a Path,
+        read: &'a Requirements,
+        packages: Vec<LockedPackage>,
+        with_git: Option<&'a ModuleFetcher>,
+    ) -> Self {
+        let mut missing = Vec::new();
+        let mut kept = 0;
+        for package in packages {
+            let installed = directory.join(&package.key);
+            let lacks_git = with_git.is_some() && lacks_repository(&package, &installed);
+            if package.is_installed && !lacks_git {
+                kept += 1;
+            } else {
+                missing.push(package);
+            }
+        }
+        let old_list = files::read(&directory.join(MANIFEST), 32 << 20).ok();
+        let list = manifest(read.calls.iter().filter_map(entry));
+        Self {
+            directory,
+            calls: &read.calls,
+            with_git,
+            missing,
+            kept,
+            old_list,
+            list,
+        }
+    }
+
+    fn outcome(&self) -> InstalledModules {
+        let is_known = self.missing.iter().all(|package| package.top.is_some());
+        InstalledModules {
+            installed: self
+                .missing
+                .iter()
+                .map(|package| package.key.clone())
+                .collect(),
+            kept: self.kept,
+            is_list_written: is_known && self.old_list.as_ref() != Some(&self.list),
+            listed_otherwise: self.listed_otherwise(),
+            ..InstalledModules::default()
+        }
+    }
+
+    /// Calls that differ between the old and the new list.
+    fn listed_otherwise(&self) -> Vec<String> {
+        let old = listed_modules(self.old_list.as_deref().unwrap_or_default());
+        let new = listed_modules(&self.list);
+        let mut keys = BTreeSet::new();
+        for entry in old.symmetric_difference(&new) {
+            // The root module is listed without a key.
+            if !entry.key.is_empty() {
+                keys.insert(entry.key.clone());
+            }
+        }
+        keys.into_iter().collect()
+    }
+
+    /// Copies all packages into the scratch directory first, and then moves them into place. A
+    /// package is removed from the list before it is replaced, so that the list is true even if the
+    /// process is killed.
+    fn carry_out(&self) -> Result<()> {
+        let waiting = self.directory.join(WAITING);
+        // Left over from a killed run.
+        if self.is_right() && waiting.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        // Nothing is written through a link.
+        for path in [self.directory, &waiting] {
+            if path.is_symlink() {
+                fs::remove_file(path).map_err(|error| self.failed(&error))?;
+            }
+        }
+        fs::create_dir_all(self.directory).map_err(|error| self.failed(&error))?;
+        let done = self.put_in_place(&waiting);
+        let _turn = self.turn();
+        // Fails if another run uses it.
+        let _ = fs::remove_dir(&waiting);
+        done
+    }
+
+    fn is_right(&self) -> bool {
+        self.missing.is_empty() && self.old_list.as_ref() == Some(&self.list)
+    }
+
+    /// Waits until no other run creates or removes [`WAITING`], or moves packages into place.
+    /// Copies are not exclusive.
+    fn turn(&self) -> Result<DirectoryLock> {
+        Ok(DirectoryLock::wait(self.directory).map_err(|error| self.failed(&error))?)
+    }
+
+    fn failed(&self, error: &io::Error) -> Diagnostic {
+        Diagnostic::io("install modules in", self.directory, error)
+    }
+
+    fn put_in_place(&self, waiting: &Path) -> Result<()> {
+        // 1. Copy the packages. Other runs may do the same meanwhile.
+        let turn = self.turn()?;
+        fs::create_dir_all(waiting).map_err(|error| self.failed(&error))?;
+        let scratch = TemporaryDirectory::new_in(waiting).map_err(|error| self.failed(&error))?;
+        drop(turn);
+        let numbered: Vec<_> = self.missing.iter().enumerate().collect();
+        let results = parallel::map(numbered, COPIES, |(number, package)| {
+            let copy = copied(package, &scratch.path().join(number.to_string()))?;
+            if let Some(fetcher) = self.with_git {
+                let LockedPackage { source, locked, .. } = package;
+                fetcher.make_repository(source, locked, &copy.join(GIT))?;
+            }
+            Ok(copy)
+        });
+        let copies = results.into_iter().collect::<Result<Vec<_>>>()?;
+
+        // 2. Remove the packages that are replaced from the list.
+        let turn = self.turn()?;
+        turn.remove_left_over(self.directory, |name| name == MANIFEST);
+        let list = self.directory.join(MANIFEST);
+        let mut missing = self.missing.iter();
+        if list.exists() && missing.any(|package| self.directory.join(&package.key).exists()) {
+            let mut kept = Vec::new();
+            for call in self.calls {
+                let mut missing = self.missing.iter();
+                if !missing.any(|package| is_below(&call.key, &package.key)) {
+                    kept.extend(entry(call));
+                }
+            }
+            write(&list, &manifest(kept.into_iter()))?;
+        }
+
+        // 3. Move the copies into place, and write the whole list.
+        for (package, copy) in self.missing.iter().zip(&copies) {
+            swap(copy, &self.directory.join(&package.key)).map_err(|error| self.failed(&error))?;
+        }
+        if !self.is_right() {
+            write(&list, &self.list)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a package comes from git, and is installed without a repository whose HEAD is the locked
+/// commit.
+fn lacks_repository(package: &LockedPackage, installed: &Path) -> bool {
+    let Some((_, commit)) = locked::repository(&package.locked) else {
+        return false;
+    };
+    let directory = installed.join(GIT);
+    let head = files::read(&directory.join("HEAD"), 1 << 20).unwrap_or_default();
+    directory.is_symlink() || head.trim_ascii() != commit.as_bytes()
+}
+
+/// The entries of a list of installed modules; none if it cannot be read.
+fn listed_modules(list: &[u8]) -> HashSet<Installed> {
+    let list: ManifestFile = serde_json::from_slice(list).unwrap_or_default();
+    list.modules.into_iter().collect()
+}
+
+/// Copies a package, and compares the copy with the lock file.
+fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
+    let from = package.top.as_deref().unwrap_or(Path::new(""));
+    fs::create_dir(to)
+        .and_then(|()| copy::tree(from, to))
+        .map_err(|error| Diagnostic::io("copy the module package", from, &error))?;
+
+    let hashes = &package.locked.hashes;
+    let h1 = package_hash::h1(to).ok();
+    let HashesByScheme {
+        h1: recorded,
+        zh: _,
+        unknown: _,
+        malformed: _,
+    } = hashes.iter().collect();
+    if !recorded.is_empty() && h1.is_none_or(|h1| !hashes.contains(&h1)) {
+        let message = format!(
+            "the package of module \"{}\" changed while it was copied",
+            package.key
+        );
+        let help = "run the command again; if this stays, empty the cache";
+        return Err(Diagnostic::error(Code::InvalidPackage, message)
+            .help(help)
+            .into());
+    }
+    Ok(to.to_owned())
+}
+
+/// Whether a call is the other call, or is below it.
+fn is_below(key: &str, other: &str) -> bool {
+    key.strip_prefix(other)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Exchanges a directory with the directory or file at the target.
+fn swap(new: &Path, target: &Path) -> io::Result<()> {
+    let _uninterrupted = files::hold_off_interrupts();
+    if let Err(error) = target.symlink_metadata() {
+        return if error.kind() == ErrorKind::NotFound {
+            fs::rename(new, target)
+        } else {
+            Err(error)
+        };
+    }
+    if exchange(new, target).is_ok() {
+        return Ok(());
+    }
+    let old = new.with_extension("old");
+    fs::rename(target, &old)?;
+    fs::rename(new, target).inspect_err(|_| drop(fs::rename(&old, target)))
+}
+
+/// Exchanges two paths in one step.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Replaces the list of installed modules, even if it is a link or an empty directory.
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    Ok(replace(path, bytes).map_err(|error| Diagnostic::io("write", path, &error))?)
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = files::incoming(path)?;
+    io::Write::write_all(&mut file, bytes)?;
+    if path.is_dir() && !path.is_symlink() {
+        fs::remove_dir_all(path)?;
+    }
+    files::put_in_place(file, path)
+}
+
+/// The entry of a call in `modules.json`; `None` for a call that is not installed.
+fn entry(call: &ModuleCall) -> Option<Installed> {
+    let directory = call.directory.as_ref()?.to_string_lossy();
+    let mut version = String::new();
+    if let (ModuleSource::Registry(_), Some(module)) = (&call.source, &call.module)
+        && let Some(of_module) = module.version()
+    {
+        version = of_module.to_string();
+    }
+    Some(Installed {
+        key: call.key.clone(),
+        source: call.source.installed(),
+        version,
+        dir: directory.replace(std::path::MAIN_SEPARATOR, "/").into(),
+    })
+}
+
+/// `modules.json`, byte for byte as OpenTofu and Terraform write it.
+fn manifest(modules: impl Iterator<Item = Installed>) -> Vec<u8> {
+    let root = Installed {
+        key: String::new(),
+        source: String::new(),
+        version: String::new(),
+        dir: ".".into(),
+    };
+    let mut modules: Vec<_> = modules.collect();
+    modules.sort_by(|one, other| one.key.cmp(&other.key));
+    modules.insert(0, root);
+    let mut text = serde_json::to_string(&ManifestFile { modules }).unwrap_or_default();
+    // As Go's `encoding/json` does.
+    for (character, escape) in [
+        ("&", "\\u0026"),
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("\u{2028}", "\\u2028"),
+        ("\u{2029}", "\\u2029"),
+    ] {
+        text = text.replace(character, escape);
+    }
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_written_as_go_writes_it() {
+        let entry = |key: &str, source: &str, version: &str| Installed {
+            key: key.to_owned(),
+            source: source.to_owned(),
+            version: version.to_owned(),
+            dir: format!(".terraform/modules/{key}").into(),
+        };
+        let entries = [
+            entry("a.b", "https://h.test/m.zip?x=1&y=<2>", ""),
+            entry("a", "registry.opentofu.org/a/b/c", "1.2.0"),
+            entry("a-b", "./m", ""),
+        ];
+        let expected = concat!(
+            r#"{"Modules":[{"Key":"","Source":"","Dir":"."},"#,
+            r#"{"Key":"a","Source":"registry.opentofu.org/a/b/c","Version":"1.2.0","Dir":".terraform/modules/a"},"#,
+            r#"{"Key":"a-b","Source":"./m","Dir":".terraform/modules/a-b"},"#,
+            r#"{"Key":"a.b","Source":"https://h.test/m.zip?x=1\u0026y=\u003c2\u003e","Dir":".terraform/modules/a.b"}]}"#
+        );
+        assert_eq!(
+            String::from_utf8(manifest(entries.into_iter())).unwrap(),
+            expected
+        );
+        assert!(is_below("a.b", "a") && is_below("a", "a") && !is_below("a-b", "a"));
+    }
+}

@@ -1,0 +1,660 @@
+//! The versions, tags, commits and digests that the module of a call may move to.
+
+use jiff::Timestamp;
+
+use super::module_edit::{self, Edited, EditedCall, NewRevision, RequestedModule};
+use crate::configuration::rewrite;
+use crate::configuration::{ModuleCache, ModuleCall};
+use crate::diagnostic::{Code, Diagnostic, Help, UpgradeRemedy};
+use crate::lockfile::{EntryKind as _, LockedModule};
+use crate::modules::version_tag::VersionTag;
+use crate::modules::{
+    Getter, ModuleSource, References, RegistrySource, RemoteSource, Revision, locked, registry,
+};
+use crate::packages::DemandedAge;
+use crate::project::options::UpgradeOptions;
+use crate::project::plan::SkippedVersions;
+use crate::project::plan::moves::HoldingConstraint;
+use crate::provider::{Dialect, Version};
+
+/// Number of characters of a commit id or a digest that are shown.
+const SHORT: usize = 12;
+
+/// Start of a digest.
+const SHA256: &str = "sha256:";
+
+/// Name of the default branch in a comment beside a commit.
+pub(super) const HEAD: &str = "HEAD";
+
+type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+/// The rules by which modules move.
+#[derive(Clone, Copy)]
+pub(in crate::project) struct ModuleRules<'a> {
+    pub(in crate::project) options: &'a UpgradeOptions,
+    /// Minimum age of a version.
+    pub(in crate::project) age: Option<DemandedAge>,
+    pub(in crate::project) modules: &'a ModuleCache,
+    pub(in crate::project) dialect: Dialect,
+}
+
+/// A version, tag, commit or digest that a call may move to.
+pub(super) struct Choice {
+    pub(in crate::project) label: String,
+    /// Full tag, commit ID or digest; empty for the version of a registry module.
+    pub(in crate::project) reference: String,
+    /// The names by which a user may select it.
+    pub(in crate::project) names: Vec<String>,
+    pub(in crate::project) edit: PossibleEdit,
+    /// Whether the call has it now.
+    pub(super) is_current: bool,
+}
+
+/// The edit that makes a call ask for a choice.
+pub(super) enum PossibleEdit {
+    /// The user requests no edit, and the choice needs one.
+    NotRequested,
+    /// The call after the edit, which may be none.
+    Known(Box<Edited>),
+    /// An edit to the digest of a tag, which is requested only if the choice is considered.
+    ToDigestOf(String),
+}
+
+/// The versions, tags, commits or digests that a call may move to, newest first.
+pub(super) struct Choices {
+    pub(in crate::project) list: Vec<Choice>,
+    pub(in crate::project) current: Option<String>,
+    pub(in crate::project) newest: String,
+    /// The constraint of the call, its `ref`, or its tag.
+    pub(in crate::project) asked: HoldingConstraint,
+}
+
+/// Tags with versions, newest first.
+struct VersionTags {
+    list: Vec<(VersionTag, String)>,
+    newest: String,
+}
+
+impl From<Option<Edited>> for PossibleEdit {
+    fn from(edited: Option<Edited>) -> Self {
+        match edited {
+            Some(edited) => Self::Known(Box::new(edited)),
+            None => Self::NotRequested,
+        }
+    }
+}
+
+/// The error for a call whose versions are not requested.
+pub(super) fn not_asked(call: &ModuleCall) -> Diagnostic {
+    let name = LockedModule::label_name(&call.key);
+    let message = format!("the versions of {name} are unknown, because modules are not fetched");
+    call.located(Diagnostic::error(Code::ModuleNotInstalled, message))
+}
+
+/// A call that moves.
+#[derive(Clone, Copy)]
+pub(super) struct Moving<'a> {
+    pub(in crate::project) call: &'a ModuleCall,
+    pub(in crate::project) known: Option<&'a LockedModule>,
+    pub(in crate::project) rules: ModuleRules<'a>,
+}
+
+impl Moving<'_> {
+    /// The version or tag that the user named.
+    pub(in crate::project) fn named(&self) -> Option<&str> {
+        self.rules.options.calls.get(&self.call.key)?.as_deref()
+    }
+
+    pub(in crate::project) fn name(&self) -> String {
+        LockedModule::label_name(&self.call.key).into_owned()
+    }
+
+    pub(in crate::project) fn error(&self, code: Code, why: &str) -> Box<Diagnostic> {
+        Box::new(
+            self.call
+                .located(Diagnostic::error(code, format!("{} {why}", self.name()))),
+        )
+    }
+
+    /// An error if the user named a version for a call that cannot move.
+    pub(super) fn unmoved(&self, why: &str) -> Result<Option<Choices>> {
+        match self.named() {
+            Some(_) => Err(self.error(Code::VersionOutsideConstraints, why)),
+            None => Ok(None),
+        }
+    }
+
+    /// The error if no version may be selected.
+    pub(in crate::project) fn no_match(
+        &self,
+        source: &RegistrySource,
+        versions: &[Version],
+    ) -> Box<Diagnostic> {
+        if let Err(errors) = registry::select(&source.module, versions, &self.call.constraints)
+            && let Some(error) = errors.into_iter().next()
+        {
+            return Box::new(self.call.located(error));
+        }
+        self.error(
+            Code::NoMatchingVersion,
+            "has no version that may be selected",
+        )
+    }
+
+    /// Fails if nothing was chosen because versions were skipped, or because the call does not
+    /// allow the named one. `impossible` is the reason why it cannot be edited.
+    pub(super) fn refuse(
+        &self,
+        skipped: &SkippedVersions,
+        impossible: Option<&str>,
+        asked: &HoldingConstraint,
+    ) -> Result<()> {
+        let name = self.name();
+        if let Some(error) = skipped.error(&name) {
+            return Err(Box::new(error));
+        }
+        let Some(version) = self.named() else {
+            return Ok(());
+        };
+        let HoldingConstraint { text, location, .. } = asked;
+        let message = format!("{name} cannot be {version}, because the call requires {text}");
+        let error = Diagnostic::error(Code::VersionOutsideConstraints, message)
+            .at(location.clone(), "asked for here");
+        let providers = vec![format!("{name}@{version}")];
+        let remedy = UpgradeRemedy {
+            providers,
+            constraints: true,
+            ..UpgradeRemedy::default()
+        };
+        Err(Box::new(match impossible {
+            Some(why) => error.note(format!("that cannot be rewritten: {why}")),
+            None => error.help(Help::text("change that: ").and(remedy)),
+        }))
+    }
+
+    /// The versions of a registry module.
+    pub(in crate::project) fn versions(&self, versions: &[Version]) -> Choices {
+        let current = self.known.and_then(|known| known.version.as_ref());
+        let mut sorted: Vec<_> = versions.iter().collect();
+        sorted.sort_by(|one, other| other.cmp(one));
+
+        let allows_prereleases = self.rules.options.prereleases;
+        let newest = sorted
+            .iter()
+            .find(|version| allows_prereleases || !version.is_prerelease());
+        let newest = match newest.or(sorted.first()) {
+            Some(newest) => newest.to_string(),
+            None => String::new(),
+        };
+        let mut list = Vec::new();
+        for version in sorted {
+            list.push(Choice {
+                label: version.to_string(),
+                reference: String::new(),
+                names: vec![version.to_string()],
+                edit: self.edited_to_version(version).into(),
+                is_current: current == Some(version),
+            });
+        }
+        let location = self.call.version.as_ref().unwrap_or(&self.call.location);
+        Choices {
+            list,
+            current: current.map(ToString::to_string),
+            newest,
+            asked: HoldingConstraint {
+                text: self.call.constraints.to_string(),
+                location: location.clone(),
+                is_own: true,
+            },
+        }
+    }
+
+    /// The tags or commits of a module in git; `None` if it does not move.
+    pub(in crate::project) fn references(
+        &self,
+        source: &RemoteSource,
+        references: &References,
+    ) -> Result<Option<Choices>> {
+        let mut name = None;
+        let mut pinned = None;
+        match Revision::of(source) {
+            Some(Revision::Head) => {}
+            Some(Revision::Name(of_source)) => name = Some(of_source),
+            Some(Revision::Commit(commit)) => {
+                name = self.name_beside();
+                pinned = Some(commit);
+                if name.is_none() {
+                    return self.unmoved(
+                        "has a commit as its ref, and no comment beside it contains its tag",
+                    );
+                }
+            }
+            Some(Revision::Expression(_)) | None => {
+                return self.unmoved("has no tag with a version as its ref");
+            }
+        }
+        let git = GitCall {
+            moving: self,
+            source,
+            references,
+            name: name.as_deref(),
+            pinned,
+        };
+        if let Some(name) = &name
+            && let Some(tag) = VersionTag::parse(name)
+        {
+            return Ok(Some(git.tags(name, &tag)));
+        }
+        // The user named a version, and the ref is not one.
+        if self.named().is_some() {
+            return self.unmoved("has no tag with a version as its ref");
+        }
+        git.commits().map(Some)
+    }
+
+    /// The tag or branch that a comment beside the source contains.
+    fn name_beside(&self) -> Option<String> {
+        let written = module_edit::written(self.call).ok()?;
+        Some(written.name()?.to_owned())
+    }
+
+    /// The tags or digests of a module in an OCI registry; `None` if it does not move.
+    pub(in crate::project) fn tags(
+        &self,
+        source: &RemoteSource,
+        tags: &[String],
+    ) -> Result<Option<Choices>> {
+        let Some(package) = source.in_oci_registry() else {
+            return self.unmoved("has an address that cannot be read");
+        };
+        let tag = match package.tag() {
+            Some(tag) => Some(tag.to_owned()),
+            None => self.name_beside(),
+        };
+        let Some(tag) = tag else {
+            return self.unmoved("has a digest, and no comment beside it contains its tag");
+        };
+        let call = OciCall {
+            moving: self,
+            source,
+            tags,
+            pinned: package.digest(),
+            tag,
+        };
+        match VersionTag::parse(&call.tag) {
+            Some(version) => Ok(Some(call.versions(&version))),
+            None if self.named().is_some() => self.unmoved("has no tag with a version"),
+            None => call.digests().map(Some),
+        }
+    }
+
+    /// Tags with versions of the same form as the current tag.
+    fn version_tags(
+        &self,
+        names: impl Iterator<Item = String>,
+        current: &str,
+        current_tag: &VersionTag,
+    ) -> VersionTags {
+        let mut list = Vec::new();
+        for name in names {
+            let Some(tag) = VersionTag::parse(&name) else {
+                continue;
+            };
+            let is_newer = self.may_select(&tag) && tag.version > current_tag.version;
+            let is_considered = self.named().is_some() || is_newer || name == current;
+            if tag.is_like(current_tag) && is_considered {
+                list.push((tag, name));
+            }
+        }
+        list.sort_by(|(one, _), (other, _)| other.version.cmp(&one.version));
+        let newest = list
+            .iter()
+            .find(|(tag, name)| self.may_select(tag) || name == current);
+        let newest = match newest {
+            Some((_, name)) => name.clone(),
+            None => current.to_owned(),
+        };
+        VersionTags { list, newest }
+    }
+
+    /// Whether a tag may be selected although the user does not name it.
+    fn may_select(&self, tag: &VersionTag) -> bool {
+        self.rules.options.prereleases || !tag.version.is_prerelease()
+    }
+
+    /// Requests the digest of a tag.
+    fn digest_of(&self, source: &RemoteSource, tag: &str) -> Result<String> {
+        let Some(fetcher) = &self.rules.modules.fetcher else {
+            return Err(Box::new(not_asked(self.call)));
+        };
+        match fetcher.current_digest(self.rules.dialect, &source.at_tag(tag)) {
+            Ok(digest) => Ok(digest),
+            Err(errors) => {
+                let first = self.call.not_fetched(errors).into_iter().next();
+                Err(Box::new(first.unwrap_or_else(|| not_asked(self.call))))
+            }
+        }
+    }
+
+    /// The call after the edit that makes it ask for the present digest of a tag.
+    pub(super) fn edited_to_digest(&self, tag: &str) -> Result<Edited> {
+        let ModuleSource::Remote(source) = &self.call.source else {
+            return Err(Box::new(not_asked(self.call)));
+        };
+        let digest = self.digest_of(source, tag)?;
+        let new = NewRevision::Digest {
+            digest: &digest,
+            tag,
+        };
+        Ok(module_edit::to_revision(self.call, self.rules.dialect, new))
+    }
+
+    /// The constraint of a call by a parameter of its source, or by the name in the comment.
+    fn asked(
+        &self,
+        source: &RemoteSource,
+        parameter: &str,
+        name: Option<&str>,
+    ) -> HoldingConstraint {
+        let (_, query) = source.package.split_once('?').unwrap_or_default();
+        let text = match name {
+            Some(name) => format!("# {name}"),
+            None => query
+                .split('&')
+                .find(|text| text.starts_with(parameter))
+                .unwrap_or_default()
+                .to_owned(),
+        };
+        HoldingConstraint {
+            text,
+            location: self.call.location.clone(),
+            is_own: true,
+        }
+    }
+
+    fn edited_to_version(&self, version: &Version) -> Option<Edited> {
+        let constraints = &self.call.constraints;
+        let options = self.rules.options;
+        let is_newer = (options.prereleases || !version.is_prerelease())
+            && constraints.is_outgrown_by(version);
+        let edited = if registry::allows(constraints, version) {
+            Ok(EditedCall::as_written(self.call))
+        } else if options.rewrite_constraints && (self.named().is_some() || is_newer) {
+            module_edit::constraints(self.call, version, |text| rewrite::allowing(text, version))
+        } else {
+            return None;
+        };
+        Some(match edited {
+            Ok(mut call) => {
+                call.wanted.version = Some(version.clone());
+                Ok(call)
+            }
+            Err(why) => Err(why),
+        })
+    }
+
+    pub(in crate::project) fn published(
+        &self,
+        wanted: &RequestedModule,
+        reference: &str,
+    ) -> std::result::Result<Timestamp, String> {
+        let ModuleRules {
+            modules, dialect, ..
+        } = self.rules;
+        let fetcher = modules.fetcher.as_ref().ok_or("no requests are made")?;
+        match (&self.call.source, &wanted.version) {
+            (ModuleSource::Registry(source), Some(version)) => {
+                fetcher.published(dialect, &source.module, version)
+            }
+            (ModuleSource::Remote(source), _) if source.getter() == Getter::Oci => {
+                let source = if reference.starts_with(SHA256) {
+                    source.at_digest(reference)
+                } else {
+                    source.at_tag(reference)
+                };
+                fetcher.created(dialect, &source)
+            }
+            (ModuleSource::Remote(source), _) => fetcher.committed(&source.at_commit(reference)),
+            _ => Err("it has no date".to_owned()),
+        }
+    }
+}
+
+/// The call of a module in git.
+struct GitCall<'a> {
+    moving: &'a Moving<'a>,
+    source: &'a RemoteSource,
+    references: &'a References,
+    /// The branch or tag that the source, or the comment beside it, names.
+    name: Option<&'a str>,
+    /// The commit that the source names.
+    pinned: Option<String>,
+}
+
+impl GitCall<'_> {
+    /// Tags of the same form as the call's tag.
+    fn tags(&self, current: &str, current_tag: &VersionTag) -> Choices {
+        let Self {
+            moving, references, ..
+        } = self;
+        let start = ["refs/tags/", "tags/"]
+            .into_iter()
+            .find(|start| current.starts_with(start))
+            .unwrap_or_default();
+        let names = references.tags().map(|tag| format!("{start}{tag}"));
+        let tags = moving.version_tags(names, current, current_tag);
+        let mut list = Vec::new();
+        for (tag, name) in tags.list {
+            let is_current = name == current;
+            let edit = if is_current {
+                PossibleEdit::Known(Box::new(Ok(EditedCall::as_written(moving.call))))
+            } else {
+                self.edited(&name, references.commit(&name)).into()
+            };
+            let short = name.trim_start_matches(start);
+            list.push(Choice {
+                label: name.clone(),
+                names: vec![name.clone(), short.to_owned(), tag.version.to_string()],
+                edit,
+                is_current,
+                reference: name,
+            });
+        }
+        Choices {
+            list,
+            current: Some(current.to_owned()),
+            newest: tags.newest,
+            asked: self.asked(),
+        }
+    }
+
+    /// The newest commit of a branch, or of a tag that moves, and the present one.
+    fn commits(&self) -> Result<Choices> {
+        let Self {
+            moving,
+            references,
+            name,
+            pinned,
+            ..
+        } = self;
+        let newest = match name {
+            Some(name) if *name != HEAD => references.commit(name),
+            _ => references.head(),
+        };
+        let Some(newest) = newest else {
+            let why = "has a branch or tag as its ref that does not exist";
+            return Err(moving.error(Code::NoMatchingVersion, why));
+        };
+        let locked = moving.known.and_then(locked::commit_of);
+        let current = pinned.as_deref().or(locked.as_deref());
+        let mut commits = vec![newest];
+        if let Some(current) = current
+            && current != newest
+        {
+            commits.push(current);
+        }
+
+        let mut list = Vec::new();
+        for commit in commits {
+            let edited = match (pinned, name) {
+                (Some(pinned), Some(name)) if pinned != commit => self.edited(name, Some(commit)),
+                _ => Some(Ok(EditedCall::as_written(moving.call))),
+            };
+            let mut edit = PossibleEdit::from(edited);
+            if let PossibleEdit::Known(edited) = &mut edit
+                && let Ok(call) = &mut **edited
+                && let Some(locked) = &locked
+            {
+                call.wanted.is_other_package = locked != commit;
+            }
+            list.push(Choice {
+                label: short(commit),
+                reference: commit.to_owned(),
+                names: Vec::new(),
+                edit,
+                is_current: current == Some(commit),
+            });
+        }
+        Ok(Choices {
+            list,
+            current: current.map(short),
+            newest: short(newest),
+            asked: self.asked(),
+        })
+    }
+
+    /// The call after the edit that makes it ask for a different tag or commit.
+    fn edited(&self, name: &str, commit: Option<&str>) -> Option<Edited> {
+        let ModuleRules {
+            options, dialect, ..
+        } = self.moving.rules;
+        if !options.rewrite_constraints {
+            return None;
+        }
+        let new = match (&self.pinned, commit) {
+            (Some(_), Some(commit)) => NewRevision::Commit {
+                id: commit,
+                name: Some(name),
+            },
+            _ => NewRevision::Reference(name),
+        };
+        Some(module_edit::to_revision(self.moving.call, dialect, new))
+    }
+
+    /// The `ref` of the source, or the name beside it.
+    fn asked(&self) -> HoldingConstraint {
+        let name = self.pinned.as_ref().and(self.name);
+        self.moving.asked(self.source, "ref=", name)
+    }
+}
+
+/// The call of a module in an OCI registry.
+struct OciCall<'a> {
+    moving: &'a Moving<'a>,
+    source: &'a RemoteSource,
+    tags: &'a [String],
+    /// The tag in the source, or in the comment beside a digest.
+    tag: String,
+    /// The digest in the source.
+    pinned: Option<String>,
+}
+
+impl OciCall<'_> {
+    /// Tags of the same form as the call's tag.
+    fn versions(&self, current_tag: &VersionTag) -> Choices {
+        let names = self.tags.iter().cloned();
+        let VersionTags { list, newest } = self.moving.version_tags(names, &self.tag, current_tag);
+        let mut choices = Vec::new();
+        for (tag, name) in list {
+            let is_current = name == self.tag;
+            let edit = if is_current {
+                PossibleEdit::Known(Box::new(Ok(EditedCall::as_written(self.moving.call))))
+            } else {
+                self.edit_to(&name)
+            };
+            choices.push(Choice {
+                label: name.clone(),
+                names: vec![name.clone(), tag.version.to_string()],
+                edit,
+                is_current,
+                reference: name,
+            });
+        }
+        Choices {
+            list: choices,
+            current: Some(self.tag.clone()),
+            newest,
+            asked: self.asked(),
+        }
+    }
+
+    /// The present digest of a tag that moves, and the digest that the call has.
+    fn digests(&self) -> Result<Choices> {
+        let call = self.moving.call;
+        let newest = self.moving.digest_of(self.source, &self.tag)?;
+        let locked = self.moving.known.and_then(locked::digest_of);
+        let current = self.pinned.as_ref().or(locked.as_ref());
+        let mut digests = vec![&newest];
+        if let Some(current) = current
+            && *current != newest
+        {
+            digests.push(current);
+        }
+
+        let mut list = Vec::new();
+        for digest in digests {
+            let needs_edit = self.pinned.as_ref().is_some_and(|pinned| pinned != digest);
+            let edit = if needs_edit {
+                self.edit_to(&self.tag)
+            } else {
+                let mut edited = EditedCall::as_written(call);
+                if let Some(locked) = &locked {
+                    edited.wanted.is_other_package = locked != digest;
+                }
+                PossibleEdit::Known(Box::new(Ok(edited)))
+            };
+            list.push(Choice {
+                label: short(digest),
+                reference: digest.clone(),
+                names: Vec::new(),
+                edit,
+                is_current: current == Some(digest),
+            });
+        }
+        Ok(Choices {
+            list,
+            current: current.map(|current| short(current)),
+            newest: short(&newest),
+            asked: self.asked(),
+        })
+    }
+
+    /// The edit that makes the call ask for a tag, or for its digest if the source contains one.
+    fn edit_to(&self, tag: &str) -> PossibleEdit {
+        let Moving { call, rules, .. } = *self.moving;
+        if !rules.options.rewrite_constraints {
+            return PossibleEdit::NotRequested;
+        }
+        if self.pinned.is_some() {
+            return PossibleEdit::ToDigestOf(tag.to_owned());
+        }
+        let edited = module_edit::to_revision(call, rules.dialect, NewRevision::Tag(tag));
+        PossibleEdit::Known(Box::new(edited))
+    }
+
+    /// The tag of the source, or the tag beside its digest.
+    fn asked(&self) -> HoldingConstraint {
+        let name = self.pinned.as_ref().map(|_| &*self.tag);
+        self.moving.asked(self.source, "tag=", name)
+    }
+}
+
+/// Returns the start of a commit ID or of a digest.
+fn short(revision: &str) -> String {
+    let start = if revision.starts_with(SHA256) {
+        SHA256.len()
+    } else {
+        0
+    };
+    revision.chars().take(start + SHORT).collect()
+}

@@ -1,0 +1,330 @@
+//! Chooses the versions that the modules of calls move to.
+
+use std::collections::BTreeMap;
+use std::mem::take;
+
+use super::module_candidates::{Choice, Choices, ModuleRules, Moving, PossibleEdit, not_asked};
+use super::module_edit::{EditedCall, RequestedModule};
+use crate::configuration::{ModuleCall, Requirements};
+use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Severity};
+use crate::lockfile::{ModuleLocks, UNIT_ADDRESS};
+use crate::modules::version_tag::VersionTag;
+use crate::modules::{ModuleSource, Releases};
+use crate::packages::ReleaseInfo;
+use crate::project::plan::moves::{Move, Subject, UpgradePlan, VersionLabel};
+use crate::project::plan::{RejectedVersion, SkipReason, SkippedVersions};
+
+type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+/// The choices for the calls of a root module that move.
+pub(in crate::project) struct ModuleChoices<'a> {
+    /// `None` if no module moves.
+    rules: Option<ModuleRules<'a>>,
+    locks: &'a ModuleLocks,
+    /// By call; `None` for a call that cannot move.
+    chosen: BTreeMap<CallKey, Option<RequestedModule>>,
+    pub(in crate::project) plan: UpgradePlan,
+    errors: Diagnostics,
+    /// Errors of hosts and repositories that did not answer.
+    not_asked: Diagnostics,
+}
+
+/// The path, the source and the constraints of a call. Units that share a lock file may have calls
+/// of the same path.
+type CallKey = (String, String, String);
+
+fn key(call: &ModuleCall) -> CallKey {
+    (
+        call.key.clone(),
+        call.source.to_string(),
+        call.constraints.to_string(),
+    )
+}
+
+/// Leaves the choices that the user's name selects.
+fn retain_named(moving: &Moving<'_>, choices: &mut Choices, name: &str) -> Result<()> {
+    let mut newest = choices.newest.clone();
+    if let Some(tag) = VersionTag::parse(name)
+        && tag.version.is_prerelease()
+        && let Some(first) = choices.list.first()
+    {
+        newest.clone_from(&first.label);
+    }
+    let is_empty = choices.list.is_empty();
+    choices
+        .list
+        .retain(|choice| choice.names.iter().any(|known| known == name));
+    if !choices.list.is_empty() {
+        return Ok(());
+    }
+    let mut error = moving.error(Code::NoMatchingVersion, &format!("has no version {name}"));
+    if !is_empty {
+        error = Box::new(error.note(format!("the newest version is {newest}")));
+    }
+    Err(error)
+}
+
+impl<'a> ModuleChoices<'a> {
+    pub(in crate::project) fn new(rules: Option<ModuleRules<'a>>, locks: &'a ModuleLocks) -> Self {
+        Self {
+            rules,
+            locks,
+            chosen: BTreeMap::new(),
+            plan: UpgradePlan::default(),
+            errors: Diagnostics::default(),
+            not_asked: Diagnostics::default(),
+        }
+    }
+
+    fn selects(&self, call: &ModuleCall) -> bool {
+        let Some(ModuleRules { options, .. }) = self.rules else {
+            return false;
+        };
+        // Files of Terragrunt are not edited.
+        if call.key == UNIT_ADDRESS {
+            return false;
+        }
+        options.modules || options.calls.contains_key(&call.key)
+    }
+
+    /// The module that a call requests; `None` if the call is upgraded and no version is chosen.
+    pub(in crate::project) fn of(&self, call: &ModuleCall) -> Option<RequestedModule> {
+        if !self.selects(call) {
+            return Some(RequestedModule::as_written(call));
+        }
+        self.chosen.get(&key(call))?.clone()
+    }
+
+    /// Chooses for calls that move and have no choice yet. Returns whether there are any.
+    pub(in crate::project) fn choose<'c>(
+        &mut self,
+        calls: impl Iterator<Item = &'c ModuleCall>,
+    ) -> bool {
+        let Some(rules) = self.rules else {
+            return false;
+        };
+        let mut open = BTreeMap::new();
+        for call in calls {
+            if self.selects(call) && !self.chosen.contains_key(&key(call)) {
+                open.insert(key(call), call);
+            }
+        }
+        if open.is_empty() {
+            return false;
+        }
+
+        // The hosts of all calls are asked at the same time.
+        let mut allowed = BTreeMap::new();
+        let mut sources = Vec::new();
+        for (key, call) in open {
+            // A refused source was reported when the calls were read.
+            if rules.modules.refuses(&call.source, call.entry.is_some()) {
+                self.chosen.insert(key, None);
+            } else {
+                sources.push(call.source.clone());
+                allowed.insert(key, call);
+            }
+        }
+        if let Some(fetcher) = &rules.modules.fetcher {
+            fetcher.ask_releases(rules.dialect, sources);
+        }
+        for (key, call) in allowed {
+            let known = self.locks.get(&call.key).map(AsRef::as_ref);
+            let chosen = self.choose_for(&Moving { call, known, rules });
+            self.chosen.insert(key, chosen);
+        }
+        true
+    }
+
+    /// Adds the warnings to the warnings of the requirements.
+    ///
+    /// # Errors
+    /// Calls that cannot move. Where modules may be missing, a host that does not answer is a
+    /// warning.
+    pub(in crate::project) fn report(
+        &mut self,
+        requirements: &mut Requirements,
+        allow_missing: bool,
+    ) -> diagnostic::Result<()> {
+        let mut errors = take(&mut self.errors);
+        let not_asked = take(&mut self.not_asked);
+        requirements.warnings.append(&mut self.plan.warnings);
+        if allow_missing {
+            requirements.is_incomplete |= !not_asked.is_empty();
+            for mut warning in not_asked {
+                warning.severity = Severity::Warning;
+                warning.code = Code::ModuleNotInstalled;
+                requirements.warnings.push(warning);
+            }
+        } else {
+            errors.extend(not_asked);
+        }
+        errors.into_result(())
+    }
+
+    fn choose_for(&mut self, moving: &Moving<'_>) -> Option<RequestedModule> {
+        let ModuleRules {
+            modules, dialect, ..
+        } = moving.rules;
+        let mut releases = None;
+        if let Some(fetcher) = &modules.fetcher {
+            releases = fetcher.releases(dialect, &moving.call.source);
+        }
+        let releases = match releases {
+            Some(Ok(releases)) => releases,
+            Some(Err(errors)) => {
+                self.not_asked.extend(moving.call.not_fetched(errors));
+                return None;
+            }
+            None => {
+                self.errors.push(not_asked(moving.call));
+                return None;
+            }
+        };
+        match self.choose_from(moving, releases) {
+            Ok(chosen) => Some(chosen),
+            Err(error) => {
+                self.errors.push(*error);
+                None
+            }
+        }
+    }
+
+    /// Chooses one of the releases of a module. A call without a version or tag stays as it is.
+    fn choose_from(&mut self, moving: &Moving<'_>, releases: Releases) -> Result<RequestedModule> {
+        let choices = match (&moving.call.source, releases) {
+            (ModuleSource::Registry(source), Releases::Versions(versions)) => {
+                let picked = self.pick(moving, moving.versions(&versions))?;
+                return picked.ok_or_else(|| moving.no_match(source, &versions));
+            }
+            (ModuleSource::Remote(source), Releases::References(references)) => {
+                moving.references(source, &references)?
+            }
+            (ModuleSource::Remote(source), Releases::Tags(tags)) => moving.tags(source, &tags)?,
+            _ => moving.unmoved("has no versions")?,
+        };
+        if let Some(choices) = choices
+            && let Some(picked) = self.pick(moving, choices)?
+        {
+            return Ok(picked);
+        }
+        Ok(RequestedModule::as_written(moving.call))
+    }
+
+    /// Picks the first allowed choice, or the choice of the user; plans it, and reports the choices
+    /// that were skipped.
+    fn pick(
+        &mut self,
+        moving: &Moving<'_>,
+        mut choices: Choices,
+    ) -> Result<Option<RequestedModule>> {
+        if let Some(name) = moving.named() {
+            retain_named(moving, &mut choices, name)?;
+        }
+
+        let mut skipped = SkippedVersions::default();
+        // The newest version that the call cannot be edited to allow.
+        let mut impossible = None;
+        let mut picked = None;
+        for Choice {
+            label,
+            reference,
+            edit,
+            is_current,
+            ..
+        } in take(&mut choices.list)
+        {
+            if !is_current && !skipped.may_ask_more() {
+                continue;
+            }
+            let edited = match edit {
+                PossibleEdit::NotRequested => continue,
+                PossibleEdit::Known(edited) => *edited,
+                PossibleEdit::ToDigestOf(tag) => moving.edited_to_digest(&tag)?,
+            };
+            let edited = match edited {
+                Ok(edited) => edited,
+                Err(why) => {
+                    impossible.get_or_insert((label, why));
+                    continue;
+                }
+            };
+            // The present version stays, however young it is.
+            if !is_current
+                && let Some(age) = moving.rules.age
+                && let Some(rejected) = RejectedVersion::by_age(&label, age, || {
+                    moving.published(&edited.wanted, &reference)
+                })
+            {
+                skipped.push(rejected);
+                continue;
+            }
+            picked = Some((label, edited));
+            break;
+        }
+
+        if picked.is_none() {
+            let why = impossible.as_ref().map(|(_, why)| *why);
+            moving.refuse(&skipped, why, &choices.asked)?;
+        }
+        self.plan.warnings.extend(skipped.warning(&moving.name()));
+        if let Some((label, why)) = impossible {
+            let message = format!(
+                "the call of {} cannot be made to allow {label}: {why}",
+                moving.name()
+            );
+            let warning = Diagnostic::warning(Code::VersionOutsideConstraints, message)
+                .at(choices.asked.location.clone(), "");
+            self.plan.warnings.push(warning);
+        }
+        let Some((label, edited)) = picked else {
+            return Ok(None);
+        };
+        Ok(Some(self.plan(
+            moving,
+            &label,
+            edited,
+            choices,
+            skipped.reason(),
+        )))
+    }
+
+    fn plan(
+        &mut self,
+        moving: &Moving<'_>,
+        label: &str,
+        edited: EditedCall,
+        choices: Choices,
+        skipped: Option<SkipReason>,
+    ) -> RequestedModule {
+        // Several calls of a module may need the same edit.
+        if let Some(edit) = edited.edit
+            && !self.plan.edits.contains(&edit)
+        {
+            self.plan.edits.push(edit);
+        }
+        let mut locked = None;
+        if moving.known.is_some() {
+            locked = choices.current.as_deref().map(VersionLabel::of_module);
+        }
+        let mut versions = Move {
+            subject: Subject::Module {
+                key: moving.call.key.clone(),
+                source: moving.call.source.recorded(),
+            },
+            locked,
+            selected: VersionLabel::of_module(label),
+            newest: VersionLabel::of_module(&choices.newest),
+            is_named: moving.named().is_some(),
+            held_back_by: Vec::new(),
+            skipped,
+            stays_for_state: false,
+            releases: ReleaseInfo::default(),
+        };
+        if versions.is_held_back() && skipped.is_none() {
+            versions.held_back_by.push(choices.asked);
+        }
+        self.plan.moves.push(versions);
+        edited.wanted
+    }
+}

@@ -1,0 +1,221 @@
+//! Lock files of modules: how `lock` and `get` resolve the calls of a configuration by one, and the
+//! entries that it should have.
+
+use std::sync::Arc;
+
+use super::module_choices::ModuleChoices;
+use super::module_edit::RequestedModule;
+use crate::configuration::{ModuleCall, Requirements, Resolution};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, RunOption};
+use crate::lockfile::{LOCK_FILE_NAME, LockedModule, ModuleLocks, UNIT_ADDRESS, module_name};
+use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::modules::locked;
+use crate::project::root_module::locked_calls::request;
+use crate::provider::ConstraintList;
+use crate::system::Secrets;
+
+/// Resolves a call for `get`: by its entry, which must be for the call.
+pub(in crate::project) fn installed(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
+    if let Some(error) = impossible_directory(call) {
+        return Resolution::Skip(Some(error));
+    }
+    let locked = locks.get(&call.key);
+    if let Some((code, message)) = locked::refusal(
+        &call.key,
+        locked.map(AsRef::as_ref),
+        &call.source,
+        &call.constraints,
+    ) {
+        let help = Help::text("lock it with ").and(Remedy::LockModules);
+        let error = call.located(Diagnostic::error(code, message)).help(help);
+        return Resolution::Skip(Some(error));
+    }
+    match locked {
+        Some(locked) => Resolution::Only(request(call, locked, false)),
+        None => Resolution::Skip(None),
+    }
+}
+
+/// Resolves a call for `lock`: by its entry while that is for the call, otherwise by a package that
+/// can be locked. `choices` has the version of a call that moves; a call without one yet is not
+/// read.
+pub(in crate::project) fn lock(
+    locks: &ModuleLocks,
+    choices: &ModuleChoices<'_>,
+    may_change: bool,
+    call: &ModuleCall,
+) -> Resolution {
+    if let Some(error) = impossible_directory(call) {
+        return Resolution::Skip(Some(error));
+    }
+    let Some(wanted) = choices.of(call) else {
+        return Resolution::Skip(None);
+    };
+    let call = &ModuleCall {
+        source: wanted.source.clone(),
+        constraints: wanted.constraints.clone(),
+        ..call.clone()
+    };
+    if Secrets::may_be_in(&call.source.recorded()) {
+        return Resolution::Skip(Some(
+            call.located(secret_in_address(&module_name(&call.key))),
+        ));
+    }
+    if let Some(locked) = locks.get(&call.key)
+        && wanted.is_locked(locked)
+    {
+        return Resolution::Only(request(call, locked, may_change));
+    }
+    let constraints = match &wanted.version {
+        Some(version) => ConstraintList::exactly(version),
+        None => call.constraints.clone(),
+    };
+    match ModuleRequest::new(call.source.clone(), constraints) {
+        Some(request) => Resolution::Only(request.into_request_to_lock()),
+        None => Resolution::Skip(None),
+    }
+}
+
+/// The error for a call whose path cannot be the name of a directory of installed modules.
+fn impossible_directory(call: &ModuleCall) -> Option<Diagnostic> {
+    let is_hidden = call.key.starts_with('.') && call.key != UNIT_ADDRESS;
+    if !is_hidden && !call.key.contains(['/', '\\', '\0']) {
+        return None;
+    }
+    let message = format!(
+        "{} has a name that cannot be that of a directory",
+        module_name(&call.key)
+    );
+    Some(call.located(Diagnostic::error(Code::InvalidConfiguration, message)))
+}
+
+/// The entries for the calls whose packages were read. While requirements are incomplete, old
+/// entries of other calls stay.
+///
+/// # Errors
+/// A source depends on an input of the run, an address contains a parameter that may be a secret,
+/// or units that share the lock file call different modules by the same name.
+pub(in crate::project) fn entries(
+    requirements: &Requirements,
+    old: &ModuleLocks,
+    choices: &ModuleChoices<'_>,
+) -> Result<ModuleLocks> {
+    let mut locks = ModuleLocks::new();
+    let mut errors = depending_on_input(requirements);
+    for call in requirements.package_calls() {
+        let (Some(wanted), Some(module)) = (choices.of(call), &call.module) else {
+            continue;
+        };
+        let known = old.get(&call.key).filter(|known| wanted.is_locked(known));
+        let Some(entry) = entry(known.map(AsRef::as_ref), &wanted, module) else {
+            continue;
+        };
+        if Secrets::may_be_in(&entry.package) {
+            errors.push(call.located(secret_in_address(&module_name(&call.key))));
+            continue;
+        }
+        let entry = Arc::new(entry);
+        let first = locks
+            .entry(call.key.clone())
+            .or_insert_with(|| Arc::clone(&entry));
+        if *first != entry {
+            errors.push(differing(&call.key, first, &entry));
+        }
+    }
+    if requirements.is_incomplete {
+        for (key, locked) in old {
+            locks
+                .entry(key.clone())
+                .or_insert_with(|| Arc::clone(locked));
+        }
+    }
+    errors.into_result(locks)
+}
+
+/// The entry of a call whose package was read: the known one, if the package has one of its hashes.
+/// `None` for a package that is not whole.
+fn entry(
+    known: Option<&LockedModule>,
+    wanted: &RequestedModule,
+    module: &FetchedModule,
+) -> Option<LockedModule> {
+    let identity = module.identity();
+    let constraints = wanted.constraints.clone();
+    if let Some(known) = known {
+        let has_hash = match &identity {
+            Some((_, hashes)) => !hashes.is_disjoint(&known.hashes),
+            None => true,
+        };
+        if has_hash {
+            return Some(LockedModule {
+                constraints,
+                ..known.clone()
+            });
+        }
+    }
+    let (package, hashes) = identity?;
+    Some(LockedModule {
+        source: wanted.source.recorded(),
+        version: module.version().cloned(),
+        constraints,
+        package,
+        hashes,
+    })
+}
+
+/// Errors for calls that another run may resolve to a different module, so that an entry would be
+/// right for this run only. Values from a flag are intended, and cause no error.
+fn depending_on_input(requirements: &Requirements) -> Diagnostics {
+    let mut errors = Diagnostics::default();
+    for call in &requirements.variable {
+        if call.input.is_flag {
+            continue;
+        }
+        let message = format!(
+            "{} cannot be locked: {} decides from where it comes",
+            module_name(&call.key),
+            call.input.name
+        );
+        let help = Help::text("write its source as plain text, or set the value with ")
+            .and(RunOption::SetVariable);
+        errors.push(
+            Diagnostic::error(Code::InvalidConfiguration, message)
+                .at_each(&call.locations, "")
+                .help(help),
+        );
+    }
+    errors
+}
+
+/// The error for a module whose entry would contain a secret. Logins are omitted from entries,
+/// parameters are not.
+fn secret_in_address(name: &str) -> Diagnostic {
+    let message =
+        format!("{name} cannot be locked: its address has a parameter that may be a secret");
+    let error = Diagnostic::error(Code::InvalidConfiguration, message);
+    let error =
+        error.note("the lock file of modules contains the address, so everybody who reads the repository would see it");
+    error
+        .help("remove the parameter, and put the login into ~/.netrc or a credential helper of git")
+}
+
+/// The error for units that share a lock file, and call different modules by the same name.
+fn differing(key: &str, one: &LockedModule, other: &LockedModule) -> Diagnostic {
+    let name = module_name(key);
+    let message = format!(
+        "{name} cannot be locked for all units that share the lock file: they call different modules"
+    );
+    Diagnostic::error(Code::InvalidConfiguration, message)
+        .note(format!(
+            "one calls {}, another calls {}",
+            called(one),
+            called(other)
+        ))
+        .help(format!("give one of them a {LOCK_FILE_NAME} of its own"))
+}
+
+/// The source and the constraints of the calls of a module.
+fn called(locked: &LockedModule) -> String {
+    let text = format!("{} {}", locked.source, locked.constraints);
+    text.trim_end().to_owned()
+}

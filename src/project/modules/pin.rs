@@ -1,0 +1,338 @@
+//! Pinning: rewriting the calls of modules, so that they name a commit or a version that cannot
+//! move.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::module_candidates::{HEAD, not_asked};
+use super::module_edit::{self, Edited, EditedCall, NewRevision, RequestedModule};
+use crate::configuration::rewrite::ConstraintEdit;
+use crate::configuration::{ModuleCache, ModuleCall, Requirements, Resolution, Resolver};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
+use crate::lockfile::{EntryKind as _, LockedModule, ModuleLocks};
+use crate::modules::{Getter, ModuleSource, Releases, RemoteSource, Revision, locked, registry};
+use crate::packages::oci::ModulePackage;
+use crate::project::coverage::Coverage;
+use crate::project::event::Report;
+use crate::project::plan::rewrites::{self, Rewrites};
+use crate::project::root_module::RootModule;
+use crate::project::root_module::roots::Roots;
+use crate::project::session::Session;
+use crate::provider::Dialect;
+use crate::system::files::FileChange;
+
+/// Options of [`Session::pin`].
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct PinOptions {
+    /// Whether modules of registries are pinned to the locked version, too.
+    pub registry: bool,
+    /// Whether the test files of root modules are skipped.
+    pub ignore_tests: bool,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+}
+
+/// The pinned calls of a root module.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PinnedModules {
+    /// The edits of the configuration.
+    pub edits: Vec<ConstraintEdit>,
+    /// Warnings about calls that are not pinned, and about the lock file.
+    pub warnings: Vec<Diagnostic>,
+    /// The lock file of modules, if it changes.
+    pub lock_file: Option<FileChange>,
+}
+
+impl Session<'_> {
+    /// Pins the modules that root modules call, and that are neither local nor in a called package.
+    /// A root module that fails does not stop the others, and stays unchanged.
+    pub fn pin(&self, roots: &Roots, options: PinOptions) -> Report<PinnedModules> {
+        let planned = self.each_root(roots, |root| self.plan_pins(root, options));
+        let (paths, mut plans): (Vec<_>, Vec<_>) = planned.into_iter().unzip();
+        let shown: Vec<_> = paths.iter().map(PathBuf::as_path).collect();
+        rewrites::agree(&mut plans, &shown, |plan: &PinnedModules| {
+            plan.edits.clone()
+        });
+
+        let rewrites = Rewrites::new(plans.iter().flatten().flat_map(|plan| &plan.edits));
+        let mut results = Vec::new();
+        for (path, mut result) in paths.into_iter().zip(plans) {
+            if let Ok(plan) = &result
+                && !options.dry_run
+                && let Err(error) = rewrites.write(&plan.edits, plan.lock_file.as_slice())
+            {
+                result = Err(error.into());
+            }
+            results.push((path, result));
+        }
+        self.announce();
+        Report {
+            roots: results,
+            findings: Vec::new(),
+            coverage: Coverage::default(),
+        }
+    }
+
+    fn plan_pins(&self, root: RootModule, options: PinOptions) -> Result<PinnedModules> {
+        let (lock_file, mut warnings) = root.module_lock_file()?;
+        let locks = lock_file.locks();
+        // Calls are not followed. Terragrunt generates or copies the files of units, so that these
+        // are not edited.
+        let skip: &Resolver<'_> = &|_| Resolution::Skip(None);
+        let resolver = if root.is_unit() { None } else { Some(skip) };
+        let read = root.requirements_with(&self.modules, options.ignore_tests, false, resolver)?;
+        warnings.extend(read.warnings.iter().cloned());
+
+        let mut pins = Pins {
+            modules: &self.modules,
+            dialect: root.dialect,
+            locks: locks.clone(),
+            edits: Vec::new(),
+            warnings,
+        };
+        if resolver.is_some() {
+            pins.add_calls(&read, options.registry)?;
+        }
+        let new_lock_file = match root.module_lock_bytes {
+            Some(old) if pins.locks != *locks => Some(FileChange {
+                path: root.module_lock_path,
+                old: Some(old),
+                new: lock_file.edit(&pins.locks)?,
+            }),
+            _ => None,
+        };
+        Ok(PinnedModules {
+            edits: pins.edits,
+            warnings: pins.warnings,
+            lock_file: new_lock_file,
+        })
+    }
+}
+
+/// The pins of a root module's calls.
+struct Pins<'a> {
+    modules: &'a ModuleCache,
+    dialect: Dialect,
+    /// Entries of the lock file of modules, with the sources and constraints of pinned calls.
+    locks: ModuleLocks,
+    edits: Vec<ConstraintEdit>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Pins<'_> {
+    /// Pins the user's own calls: git to the locked commit, and OCI registries to the locked
+    /// digest, or else to the current one; modules of registries to the locked version.
+    fn add_calls(&mut self, read: &Requirements, with_registry: bool) -> Result<()> {
+        let modules = self.modules;
+        let mut calls = Vec::new();
+        let mut without_commit = Vec::new();
+        for call in read.package_calls() {
+            if call.entry.is_some() || modules.refuses(&call.source, false) {
+                continue;
+            }
+            let locked = self.entry(call);
+            if locked.is_none() && may_move_in_git(&call.source) {
+                without_commit.push(call.source.clone());
+            }
+            calls.push((call, locked));
+        }
+        if let Some(fetcher) = &modules.fetcher {
+            fetcher.ask_releases(self.dialect, without_commit);
+        }
+
+        let mut errors = Diagnostics::default();
+        for (call, locked) in &calls {
+            let locked = locked.as_deref();
+            let pinned = match &call.source {
+                ModuleSource::Registry(_) if with_registry => Ok(self.pinned_version(call, locked)),
+                ModuleSource::Remote(source) if source.getter() == Getter::Oci => {
+                    self.pinned_digest(call, source, locked)
+                }
+                ModuleSource::Remote(source) => self.pinned_commit(call, source, locked),
+                _ => Ok(None),
+            };
+            match pinned {
+                Ok(None) => {}
+                Ok(Some(Ok(edited))) => self.add(call, locked, edited),
+                Ok(Some(Err(why))) => {
+                    let name = LockedModule::label_name(&call.key);
+                    let message = format!("{name} is not pinned: {why}");
+                    let warning = Diagnostic::warning(Code::ModuleRefFloating, message);
+                    self.warnings.push(call.located(warning));
+                }
+                Err(more) => errors.extend(more),
+            }
+        }
+        errors.into_result(())
+    }
+
+    /// The entry of a call, if it is for the call.
+    fn entry(&self, call: &ModuleCall) -> Option<Arc<LockedModule>> {
+        self.locks
+            .get(&call.key)
+            .filter(|known| RequestedModule::as_written(call).is_locked(known))
+            .cloned()
+    }
+
+    fn add(&mut self, call: &ModuleCall, locked: Option<&LockedModule>, edited: EditedCall) {
+        if let Some(locked) = locked {
+            let entry = LockedModule {
+                source: edited.wanted.source.recorded(),
+                constraints: edited.wanted.constraints,
+                ..locked.clone()
+            };
+            self.locks.insert(call.key.clone(), Arc::new(entry));
+        }
+        // Several calls may need the same edit.
+        if let Some(edit) = edited.edit
+            && !self.edits.contains(&edit)
+        {
+            self.edits.push(edit);
+        }
+    }
+
+    fn pinned_version(
+        &mut self,
+        call: &ModuleCall,
+        locked: Option<&LockedModule>,
+    ) -> Option<Edited> {
+        let Some(version) = locked.and_then(|locked| locked.version.as_ref()) else {
+            let name = LockedModule::label_name(&call.key);
+            let message = format!("{name} is not pinned, because it is not locked");
+            let warning = Diagnostic::warning(Code::ModuleRefFloating, message);
+            let help = Help::text("lock it with ").and(Remedy::LockModules);
+            self.warnings.push(call.located(warning).help(help));
+            return None;
+        };
+        if registry::pinned(&call.constraints) == Some(version) {
+            return None;
+        }
+        Some(module_edit::constraints(call, version, |_| {
+            Some(version.to_string())
+        }))
+    }
+
+    /// The edit that completes the ID of a commit.
+    fn pinned_short_commit(
+        &self,
+        call: &ModuleCall,
+        source: &RemoteSource,
+        locked: Option<&LockedModule>,
+    ) -> Result<Option<Edited>> {
+        if let Err(why) = module_edit::written(call) {
+            return Ok(Some(Err(why)));
+        }
+        let commit = if let Some(commit) = locked.and_then(locked::commit_of) {
+            commit
+        } else if let Some(fetcher) = &self.modules.fetcher {
+            let commit = fetcher.full_commit(source);
+            commit.map_err(|errors| call.not_fetched(errors))?
+        } else {
+            return Err(not_asked(call).into());
+        };
+        let new = NewRevision::Commit {
+            id: &commit,
+            name: None,
+        };
+        Ok(Some(module_edit::to_revision(call, self.dialect, new)))
+    }
+
+    /// The edit that replaces the tag of an OCI registry by its digest; `None` if the source
+    /// contains a digest, or the dialect has no such modules.
+    fn pinned_digest(
+        &self,
+        call: &ModuleCall,
+        source: &RemoteSource,
+        locked: Option<&LockedModule>,
+    ) -> Result<Option<Edited>> {
+        let package = source.in_oci_registry();
+        let Some(tag) = package.as_ref().and_then(ModulePackage::tag) else {
+            return Ok(None);
+        };
+        if self.dialect != Dialect::Tofu {
+            return Ok(None);
+        }
+        if let Err(why) = module_edit::written(call) {
+            return Ok(Some(Err(why)));
+        }
+        let digest = if let Some(digest) = locked.and_then(locked::digest_of) {
+            digest
+        } else if let Some(fetcher) = &self.modules.fetcher {
+            let digest = fetcher.current_digest(self.dialect, source);
+            digest.map_err(|errors| call.not_fetched(errors))?
+        } else {
+            return Err(not_asked(call).into());
+        };
+        let new = NewRevision::Digest {
+            digest: &digest,
+            tag,
+        };
+        Ok(Some(module_edit::to_revision(call, self.dialect, new)))
+    }
+
+    /// The edit that pins a source in git; `None` if it names a commit, or is not in git.
+    fn pinned_commit(
+        &self,
+        call: &ModuleCall,
+        source: &RemoteSource,
+        locked: Option<&LockedModule>,
+    ) -> Result<Option<Edited>> {
+        let name = match Revision::of(source) {
+            None | Some(Revision::Commit(_)) => return Ok(None),
+            Some(Revision::Expression(digits)) if is_short_commit(&digits) => {
+                return self.pinned_short_commit(call, source, locked);
+            }
+            Some(Revision::Expression(_)) => {
+                return Ok(Some(Err("its ref is neither a branch nor a tag")));
+            }
+            Some(Revision::Head) => None,
+            Some(Revision::Name(name)) => Some(name),
+        };
+        if let Err(why) = module_edit::written(call) {
+            return Ok(Some(Err(why)));
+        }
+        let mut commit = locked.and_then(locked::commit_of);
+        if commit.is_none() {
+            let Some(fetcher) = &self.modules.fetcher else {
+                return Err(not_asked(call).into());
+            };
+            let references = match fetcher.releases(self.dialect, &call.source) {
+                Some(Ok(Releases::References(references))) => references,
+                Some(Ok(_)) => return Ok(None),
+                Some(Err(errors)) => return Err(call.not_fetched(errors)),
+                None => return Err(not_asked(call).into()),
+            };
+            let current = match &name {
+                Some(name) => references.commit(name),
+                None => references.head(),
+            };
+            commit = current.map(str::to_owned);
+        }
+        let Some(commit) = commit else {
+            return Ok(Some(Err("its repository has no such branch or tag")));
+        };
+        let new = NewRevision::Commit {
+            id: &commit,
+            name: Some(name.as_deref().unwrap_or(HEAD)),
+        };
+        Ok(Some(module_edit::to_revision(call, self.dialect, new)))
+    }
+}
+
+/// Whether a source is in git and names neither a commit nor an expression.
+fn may_move_in_git(source: &ModuleSource) -> bool {
+    let ModuleSource::Remote(source) = source else {
+        return false;
+    };
+    matches!(
+        Revision::of(source),
+        Some(Revision::Head | Revision::Name(_))
+    )
+}
+
+/// Whether the `ref` of a source is the beginning of the ID of a commit.
+fn is_short_commit(reference: &str) -> bool {
+    (4..40).contains(&reference.len()) && reference.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

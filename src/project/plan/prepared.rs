@@ -1,0 +1,89 @@
+//! A root module that was read to be locked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use super::moves::UpgradePlan;
+use crate::configuration::Requirements;
+use crate::diagnostic::Diagnostic;
+use crate::lockfile::{LockFile, LockedProvider, ModuleLockFile, ModuleLocks};
+use crate::packages::DemandedAge;
+use crate::project::root_module::RootModule;
+use crate::provider::{Platform, ProviderAddress, Version};
+use crate::settings::PlatformSelection;
+
+/// A root module with everything that locking it depends on.
+pub struct Prepared {
+    /// The root module.
+    pub root: RootModule,
+    /// Its lock file; empty if there is none.
+    pub lock_file: LockFile,
+    /// Its lock file of modules, empty if there is none, where its modules are locked, too.
+    pub module_lock_file: Option<ModuleLockFile>,
+    /// Entries for the lock file of modules. Entries of calls that were not read stay unchanged.
+    pub(in crate::project) module_locks: ModuleLocks,
+    /// Versions of the modules that move, and the edits of their calls.
+    pub(in crate::project) module_plan: UpgradePlan,
+    /// Requirements of its configuration.
+    pub requirements: Requirements,
+    /// The platforms to lock.
+    pub platforms: PlatformSelection,
+    /// Whether the user or the settings specify the platforms. Otherwise it is the current one,
+    /// which is locked if the lock file covers no other.
+    pub platforms_are_named: bool,
+    /// Warnings about the lock file.
+    pub warnings: Vec<Diagnostic>,
+    /// Platforms that the lock file covers, determined if none are specified and an entry needs
+    /// them.
+    pub(in crate::project) covered: OnceLock<BTreeSet<Platform>>,
+    /// The providers to lock; all required ones when empty.
+    pub(in crate::project) only: Vec<ProviderAddress>,
+    /// Entries that new ones replace, besides those in the lock file: both sides of a conflict.
+    pub(in crate::project) replaced: BTreeMap<ProviderAddress, Vec<Arc<LockedProvider>>>,
+    /// Minimum age of a version that is selected, by the options or else by the settings.
+    pub(in crate::project) minimum_age: Option<DemandedAge>,
+    /// Requested versions.
+    pub(in crate::project) versions: BTreeMap<ProviderAddress, Version>,
+}
+
+impl Prepared {
+    /// The requested providers that are required; all required ones if none is requested.
+    pub fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
+        let only = &self.only;
+        self.requirements
+            .providers
+            .keys()
+            .filter(move |address| only.is_empty() || only.contains(address))
+    }
+
+    /// Errors about malformed hashes in entries for modules that stay.
+    pub(super) fn malformed_module_hashes(&self) -> Vec<Diagnostic> {
+        let Some(file) = &self.module_lock_file else {
+            return Vec::new();
+        };
+        file.kept_malformed_hashes(|key, hash| {
+            let entry = self.module_locks.get(key);
+            entry.is_some_and(|entry| entry.hashes.contains(hash))
+        })
+    }
+
+    /// The entry of the only side of a conflict with this version. Its hashes are kept if the
+    /// release has one of them.
+    pub(super) fn side_with(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Option<&Arc<LockedProvider>> {
+        let sides: Vec<_> = self
+            .replaced
+            .get(address)?
+            .iter()
+            .filter(|side| side.version == *version)
+            .collect();
+        if let [side] = sides[..] {
+            Some(side)
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Lock files that are symbolic links.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::system::tree::{Kind, Tree};
+use crate::system::{files, lock, walk};
+
+/// Names of lock files.
+pub(in crate::project) const LOCK_FILES: [&str; 2] = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
+
+/// Symbolic links with the name of a lock file, by the file that they resolve to.
+#[derive(Debug, Default)]
+pub(in crate::project) struct LinkedLockFiles {
+    /// The directories of the links, absolute and without symlinks.
+    directories: BTreeMap<Linked, BTreeSet<PathBuf>>,
+}
+
+/// File that links of one name resolve to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::project) struct Linked {
+    /// Name of the links.
+    name: &'static str,
+    /// Path of the file, absolute and without symlinks. The file need not exist.
+    pub(in crate::project) file: PathBuf,
+}
+
+impl Linked {
+    /// A file, given by its path without symlinks.
+    pub(in crate::project) fn to(file: &Path, name: &'static str) -> Self {
+        let file = file.to_owned();
+        Self { name, file }
+    }
+
+    /// The file of a lock file in a directory, which is given without symlinks; `None` if there is
+    /// no lock file of this name.
+    pub(in crate::project) fn of(
+        tree: &Tree,
+        directory: &Path,
+        name: &'static str,
+    ) -> Option<Self> {
+        let path = directory.join(name);
+        let file = match tree.own_kind(&path)? {
+            Kind::Link => match tree.canonicalize(&path) {
+                Ok(file) => file,
+                // The file need not exist.
+                Err(_) => files::resolved(&path),
+            },
+            _ => path,
+        };
+        Some(Self { name, file })
+    }
+}
+
+impl LinkedLockFiles {
+    /// Finds the links in a directory and below.
+    pub(in crate::project) fn below(tree: &Tree, top: &Path) -> Self {
+        let found = Mutex::new(BTreeMap::<Linked, BTreeSet<PathBuf>>::new());
+        walk::below(tree, top, |directory| {
+            for name in LOCK_FILES {
+                let mut files = directory.files.iter();
+                let has_link = files.any(|file| file.name == name && file.kind == Kind::Link);
+                if !has_link {
+                    continue;
+                }
+                if let Some(linked) = Linked::of(tree, directory.path, name) {
+                    let mut found = lock(&found);
+                    let directories = found.entry(linked).or_default();
+                    directories.insert(directory.path.to_owned());
+                }
+            }
+            true
+        });
+        Self {
+            directories: found.into_inner().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    /// The directories whose lock file resolves to a file, without the directory of the file.
+    pub(in crate::project) fn links_to(&self, linked: &Linked) -> impl Iterator<Item = &Path> {
+        let directories = self.directories.get(linked);
+        directories.into_iter().flatten().map(PathBuf::as_path)
+    }
+}
+
+/// The directory of the file itself, if the file has the name of its links.
+pub(in crate::project) fn own_directory(linked: &Linked) -> Option<&Path> {
+    if linked.file.file_name()? == linked.name {
+        linked.file.parent()
+    } else {
+        None
+    }
+}

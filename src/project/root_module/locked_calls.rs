@@ -1,0 +1,43 @@
+//! Resolving the calls of a configuration by a lock file of modules, for commands that only read.
+
+use std::sync::Arc;
+
+use crate::configuration::{ModuleCall, Resolution};
+use crate::lockfile::{LockedModule, ModuleLocks, Parsed};
+use crate::modules::fetched::ModuleRequest;
+use crate::modules::locked;
+
+/// Resolves calls by a lock file as far as that can be read.
+pub(in crate::project) fn following(
+    modules: &Parsed<LockedModule>,
+) -> impl Fn(&ModuleCall) -> Resolution + Sync + use<> {
+    let mut locks = ModuleLocks::new();
+    if let Some(lock_file) = &modules.lock_file {
+        locks.clone_from(lock_file.locks());
+    }
+    move |call| follow(&locks, call)
+}
+
+/// Resolves a call by its entry if that is for the call and its package can be had, otherwise as
+/// without a lock file.
+fn follow(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
+    match locks.get(&call.key) {
+        Some(locked) if locked::is_allowed(locked, &call.source, &call.constraints) => {
+            Resolution::Preferred(request(call, locked, false))
+        }
+        _ => Resolution::Unlocked,
+    }
+}
+
+/// The request for the package of an entry. `may_change` accepts a package with different hashes.
+pub(in crate::project) fn request(
+    call: &ModuleCall,
+    locked: &Arc<LockedModule>,
+    may_change: bool,
+) -> ModuleRequest {
+    ModuleRequest::Locked {
+        source: call.source.clone(),
+        locked: Arc::clone(locked),
+        may_change,
+    }
+}

@@ -1,0 +1,520 @@
+//! Root modules that are Terragrunt units: by their `terragrunt.hcl` Terragrunt assembles a working
+//! directory, and runs OpenTofu or Terraform there.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::configuration::terragrunt::{self, Repository, UnitSource, Unknown, WorkingDirectory};
+use crate::configuration::{
+    self, FileReads, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, OwnCommit, Required,
+    Requirements, Resolution, Resolver, RootFiles, RootSource, UnknownCall,
+};
+use crate::diagnostic::words::few;
+use crate::diagnostic::{
+    Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption, Severity, SourceFile,
+};
+use crate::hcl::code_lines::{CodeLine, code, code_lines};
+use crate::lockfile::{LOCK_FILE_NAME, UNIT_ADDRESS};
+use crate::modules::fetched::FetchedModule;
+use crate::project::reviewed_change::ReviewedChange;
+use crate::provider::Dialect;
+use crate::system::files::join;
+use crate::system::{Environment, Tree, repository};
+
+pub(in crate::project) struct TerragruntUnit {
+    root: PathBuf,
+    repository: Repository,
+    pub(in crate::project) read: terragrunt::Unit,
+}
+
+impl TerragruntUnit {
+    /// Opens the unit in a directory, given as the user knows it and as an absolute path without
+    /// symbolic links; `None` without a `terragrunt.hcl`, or if it is only included by units below.
+    pub(in crate::project) fn open(
+        tree: &Tree,
+        root: &Path,
+        absolute: &Path,
+        environment: &Environment,
+    ) -> Option<Self> {
+        if !terragrunt::is_unit(tree, absolute) {
+            return None;
+        }
+        let top = repository::top_or_current(absolute, environment);
+        let repository = Repository::open_from(tree, &top, root).ok()?;
+        let read = terragrunt::read_or_unknown(absolute, &repository, &environment.variables);
+        if read.is_parent(tree) {
+            return None;
+        }
+        Some(Self {
+            root: root.to_owned(),
+            repository,
+            read,
+        })
+    }
+
+    /// Opens the unit that Terragrunt would generate in a directory, which is below the directory
+    /// of a stack.
+    ///
+    /// # Errors
+    /// Nothing is known of the unit, because its source is not known or not in the repository.
+    pub(in crate::project) fn open_generated(
+        tree: &Tree,
+        root: &Path,
+        absolute: &Path,
+        environment: &Environment,
+    ) -> std::result::Result<Self, Unknown> {
+        let top = repository::top_or_current(absolute, environment);
+        let Ok(repository) = Repository::open_from(tree, &top, root) else {
+            return Err(Unknown::new(
+                "the directory of the stack cannot be read",
+                None,
+            ));
+        };
+        let source = terragrunt::source_of_unit(absolute, &repository)?;
+        let variables = &environment.variables;
+        let read = terragrunt::read_generated(&source, absolute, &repository, variables);
+        let unit = Self {
+            root: repository.shown(&source),
+            repository,
+            read,
+        };
+        if unit.read.source.is_ok() && unit.is_empty() {
+            let reason = format!("the unit in {} runs no module", unit.root.display());
+            return Err(Unknown::new(reason, None));
+        }
+        Ok(unit)
+    }
+
+    /// Whether the change alters a path that could not be read for the unit so far.
+    pub(in crate::project) fn is_made_unreadable(&self, change: &ReviewedChange) -> bool {
+        self.repository
+            .unread()
+            .iter()
+            .any(|path| change.alters(path))
+    }
+
+    /// Whether there is certainly no configuration.
+    pub(in crate::project) fn is_empty(&self) -> bool {
+        self.assemble(None)
+            .is_ok_and(|(files, _)| files.files.is_empty() && !files.is_partial)
+    }
+
+    /// Whether its module is, or may be, outside the unit's own directory.
+    pub(in crate::project) fn has_source(&self) -> bool {
+        self.read.source != Ok(UnitSource::Unit)
+    }
+
+    /// Returns the directory of its module, absolute and without symlinks, if it is a different
+    /// directory of the same repository.
+    pub(in crate::project) fn local_module(&self) -> Option<&Path> {
+        match &self.read.source {
+            Ok(UnitSource::Local(module)) => Some(module),
+            _ => None,
+        }
+    }
+
+    /// Directory of [`TerragruntUnit::local_module`], as the user knows it.
+    pub(in crate::project) fn shown_module(&self) -> Option<PathBuf> {
+        Some(self.repository.shown(self.local_module()?))
+    }
+
+    /// Whether checking what Terragrunt runs also checks the unit's directory on its own. In the
+    /// directory alone, called modules must be the same, and no file may be hidden.
+    pub(in crate::project) fn loads_own_files(&self, modules: &ModuleCache) -> bool {
+        let is_copied = self.read.source != Ok(UnitSource::Unit);
+        for dialect in [Dialect::Tofu, Dialect::Terraform] {
+            let module = modules.module(&self.root, dialect);
+            if !module.is_read_in_full(modules.tree()) || module.calls_depend_on_context(is_copied)
+            {
+                return false;
+            }
+        }
+        terragrunt::loads_own_files(&self.read, &self.repository)
+    }
+
+    /// Returns its requirements, as far as they are known.
+    pub(in crate::project) fn requirements(
+        &self,
+        options: &configuration::Options,
+        modules: &ModuleCache,
+        resolver: Option<&Resolver<'_>>,
+        required: Required<'_>,
+    ) -> Result<Requirements> {
+        if let Some(error) = &self.read.malformed {
+            return Err(error.clone().into());
+        }
+        if let Ok(UnitSource::Remote(source)) = &self.read.source {
+            modules.secrets.learn_address(source);
+        }
+
+        // The module of a remote source is a call of the unit.
+        let mut call = self.call(options.dialect);
+        let mut module = None;
+        let mut missing = Diagnostics::default();
+        if let Some(call) = &mut call {
+            match fetch(call, options, modules, resolver) {
+                Ok(fetched) => {
+                    call.module.clone_from(&fetched);
+                    module = fetched;
+                }
+                Err(errors) => missing = errors.map(|error| self.at_source(error)),
+            }
+        }
+        let is_remote = matches!(self.read.source, Ok(UnitSource::Remote(_)));
+        if is_remote && module.is_none() && missing.is_empty() {
+            missing.push(self.missing_module(options.allow_missing_modules));
+        }
+
+        let (files, unknown) = self.assemble(module)?;
+        let source = RootSource::Files(&files);
+        let read = configuration::read_resolved(source, options, modules, resolver, required);
+        // A replaced package is an error, not a missing module.
+        let is_replaced = missing
+            .iter()
+            .any(|error| error.code == Code::ModuleReplaced);
+        if is_replaced || (!options.allow_missing_modules && !missing.is_empty()) {
+            missing.extend(read.err().into_iter().flatten());
+            return Err(missing);
+        }
+        let mut requirements = read?;
+        if let Some(storage) = &self.read.storage {
+            storage.add_to(&mut requirements.storages);
+        }
+
+        let mut is_module_unknown = !missing.is_empty();
+        if is_module_unknown
+            && let Some(call) = &call
+            && let Some(request) = call.request()
+        {
+            // The next run may find it.
+            is_module_unknown =
+                modules.is_surely_unknown(&request, options.dialect, options.fetch_modules);
+        }
+        requirements.calls.extend(call);
+        if is_module_unknown && let Some(location) = &self.read.source_location {
+            self.add_unknown_module(&mut requirements, location);
+        }
+        let mut lines = FileLines::default();
+        for unknown in &unknown {
+            let location = match &unknown.location {
+                Some(location) => location.clone(),
+                None => Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1])),
+            };
+            let text = lines.text_around(&location);
+            let part = unknown_part(location, &unknown.reason, &text);
+            requirements.unknown.push(part);
+        }
+        for mut warning in missing {
+            if warning.code != Code::OutsideRepository {
+                warning.severity = Severity::Warning;
+                warning.code = Code::ModuleNotInstalled;
+            }
+            requirements.warnings.push(warning);
+        }
+        requirements.warnings.extend(self.not_known(&unknown));
+        Ok(requirements)
+    }
+
+    /// Adds the module of the source as a part that is not known.
+    fn add_unknown_module(&self, requirements: &mut Requirements, location: &Location) {
+        let mut source = format!("{:?}", self.read.source);
+        // A different commit of the user's own repository is a decision.
+        if let Some((repository, commit)) = self.own_repository() {
+            repository.clone_into(&mut source);
+            requirements.own_commits.push(OwnCommit {
+                source: commit.to_owned(),
+                location: location.clone(),
+            });
+        }
+        let mut part = unknown_part(location.clone(), "source", &source);
+        // The source is known, whatever it was computed from.
+        part.origin.files = FileReads::default();
+        requirements.unknown.push(part);
+    }
+
+    /// The call for its remote source.
+    fn call(&self, dialect: Dialect) -> Option<ModuleCall> {
+        let Ok(UnitSource::Remote(source)) = &self.read.source else {
+            return None;
+        };
+        let (source, constraints) = terragrunt::remote::requested(source, dialect)?;
+        Some(ModuleCall {
+            key: UNIT_ADDRESS.to_owned(),
+            source,
+            constraints,
+            location: self.read.source_location.clone()?,
+            version: None,
+            origin: Origin::default(),
+            entry: None,
+            module: None,
+            directory: None,
+        })
+    }
+
+    /// The source of the module without its query, and as a whole, if it is in the repository of
+    /// the unit at a different commit: `git::../../..//modules/vpc?ref=v1`.
+    fn own_repository(&self) -> Option<(&str, &str)> {
+        let Ok(UnitSource::Remote(source)) = &self.read.source else {
+            return None;
+        };
+        if !source.starts_with("git::../") && !source.starts_with("git::./") {
+            return None;
+        }
+        let (repository, _) = source.split_once('?')?;
+        Some((repository, source))
+    }
+
+    fn at_source(&self, error: Diagnostic) -> Diagnostic {
+        error.at_each(&self.read.source_location, "its source")
+    }
+
+    /// The files of Terragrunt's working directory for the unit, and the reason why some of them
+    /// are unknown.
+    fn assemble(&self, fetched: Option<FetchedModule>) -> Result<(RootFiles, Vec<Unknown>)> {
+        let Self {
+            root,
+            repository,
+            read,
+        } = self;
+        let mut package = None;
+        if let Some(fetched) = &fetched {
+            let path = fetched.path();
+            let path = path.map_err(|errors| errors.map(|error| self.at_source(error)))?;
+            package = Some((path, fetched.shown()));
+        }
+        let WorkingDirectory {
+            files,
+            generated,
+            is_module_missing,
+            unknown,
+            uncertain_values,
+            ..
+        } = terragrunt::working_directory(
+            read,
+            repository,
+            package.as_ref().map(|(path, shown)| (&**path, &**shown)),
+        );
+
+        let mut source = None;
+        let module = match &read.source {
+            Ok(UnitSource::Local(module)) if repository.tree().is_dir(module) => {
+                Some(ModulePath::Directory(repository.shown(module)))
+            }
+            Ok(UnitSource::Unit | UnitSource::Local(_)) => {
+                Some(ModulePath::Directory(root.clone()))
+            }
+            Ok(UnitSource::Remote(_)) => fetched.map(ModulePath::Package),
+            Err(_) => None,
+        };
+        if let Some(ModulePath::Package(_)) = module {
+            source.clone_from(&read.source_location);
+        }
+
+        // Directories of files that decide which configuration there is.
+        let mut locations: Vec<&Location> = generated.values().collect();
+        locations.extend(&read.source_location);
+        for unknown in &unknown {
+            locations.extend(&unknown.location);
+        }
+        let mut others = BTreeSet::new();
+        for location in locations {
+            if let Some(directory) = location.path().parent() {
+                others.insert(join(directory, ""));
+            }
+        }
+        let files = RootFiles {
+            directory: root.clone(),
+            source,
+            module,
+            others: others.into_iter().collect(),
+            files,
+            generated,
+            is_partial: is_module_missing || !unknown.is_empty(),
+            inputs: Inputs {
+                uncertain: read.inputs.uncertain.or(uncertain_values),
+                ..read.inputs.clone()
+            },
+        };
+        Ok((files, unknown))
+    }
+
+    /// The error for a missing module.
+    fn missing_module(&self, allowed: bool) -> Diagnostic {
+        let help = if allowed {
+            "its requirements were not checked; terragrunt init -lockfile=readonly checks them"
+                .into()
+        } else {
+            Help::text("skip it with ").and(RunOption::AllowMissingModules)
+        };
+        let error = Diagnostic::error(Code::ModuleNotInstalled, "").naming(&self.root, |root| {
+            format!("the module of the unit in {root} is remote and was not fetched")
+        });
+        let error = error.help(help);
+        self.at_source(error.shared("the module of the unit is remote and was not fetched"))
+    }
+
+    fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
+        if unknown.is_empty() {
+            return None;
+        }
+        let mut seen: Vec<(&str, Option<&Location>)> = Vec::new();
+        let mut known = HashSet::new();
+        for Unknown {
+            reason, location, ..
+        } in unknown
+        {
+            let place = (reason.as_str(), location.as_ref());
+            if known.insert(place) {
+                seen.push(place);
+            }
+        }
+        seen.sort_by_key(|(_, location)| {
+            location.map(|location| (location.path(), location.span.start))
+        });
+        let reasons: BTreeSet<_> = seen.iter().map(|(reason, _)| *reason).collect();
+        let shared = format!(
+            "the requirements of the unit are not completely known: {}",
+            few(reasons)
+        );
+        let mut warning = Diagnostic::warning(Code::RequirementsNotKnown, "")
+            .naming(&self.root, |root| {
+                format!("the requirements of the unit in {root} are not completely known")
+            })
+            .note("the entries and constraints of the lock file are treated as required")
+            .help("terragrunt init -lockfile=readonly checks all of them")
+            .shared(shared);
+        for (reason, location) in seen {
+            warning = match location {
+                Some(location) => warning.at(location.clone(), reason),
+                None => warning.note(reason),
+            };
+        }
+        Some(warning)
+    }
+
+    /// Returns the directory of the lock file that Terragrunt would use, if it is not the unit's
+    /// own: as the user knows it, and without symbolic links.
+    pub(in crate::project) fn lock_directory(&self) -> Option<(PathBuf, PathBuf)> {
+        let module = self.local_module()?;
+        let tree = self.repository.tree();
+        if !has_lock_file(tree, module) || has_lock_file(tree, &self.read.directory) {
+            return None;
+        }
+        Some((self.repository.shown(module), module.to_owned()))
+    }
+
+    /// Terragrunt's directory in which its next run would find an older lock file than the unit's.
+    pub(super) fn stale_cache(&self) -> Option<PathBuf> {
+        let is_warm = self.read.has_warm_cache().is_ok_and(|is_warm| is_warm);
+        is_warm.then(|| join(&self.root, terragrunt::CACHE))
+    }
+}
+
+/// Something of a unit that cannot be read, because of a text.
+fn unknown_part(location: Location, reason: &str, text: &str) -> UnknownCall {
+    let mut origin = Origin::default();
+    origin.fingerprint.mix(reason, text);
+    origin.files = FileReads::of_unit(&location);
+    UnknownCall {
+        location,
+        key: UNIT_ADDRESS.to_owned(),
+        directory: None,
+        origin,
+    }
+}
+
+/// The lines of files, each read once, because a file may have thousands of unknown parts.
+#[derive(Default)]
+struct FileLines(Vec<(Arc<SourceFile>, Option<Vec<CodeLine>>)>);
+
+impl FileLines {
+    /// The text at a location without comments and white space: that of a whole block that
+    /// generates a file, because any part of it may decide on the file. The path without a text.
+    fn text_around(&mut self, location: &Location) -> String {
+        let text = &location.file.text;
+        let own = code(&text[location.span.clone()]);
+        if own.is_empty() {
+            return location.path().display().to_string();
+        }
+        let Some(lines) = self.of(&location.file) else {
+            return own;
+        };
+        let before = &text.as_bytes()[..location.span.start];
+        let number = memchr::memchr_iter(b'\n', before).count();
+        let Some(line) = lines.get(number) else {
+            return own;
+        };
+        if !line.block.starts_with("generate") {
+            return own;
+        }
+        let mut block = String::new();
+        for other in lines {
+            if other.block == line.block {
+                block.push_str(&if other.is_text {
+                    other.code.clone()
+                } else {
+                    code(&other.code)
+                });
+                block.push('\n');
+            }
+        }
+        block
+    }
+
+    fn of(&mut self, file: &Arc<SourceFile>) -> Option<&[CodeLine]> {
+        let mut known = self.0.iter();
+        let mut index = self.0.len();
+        if let Some(known) = known.position(|(known, _)| Arc::ptr_eq(known, file)) {
+            index = known;
+        } else {
+            self.0.push((Arc::clone(file), code_lines(&file.text).ok()));
+        }
+        self.0[index].1.as_deref()
+    }
+}
+
+/// Finds the module of a unit's remote source; `None` if it is not here and may not be fetched.
+fn fetch(
+    call: &ModuleCall,
+    options: &configuration::Options,
+    modules: &ModuleCache,
+    resolver: Option<&Resolver<'_>>,
+) -> Result<Option<FetchedModule>> {
+    let resolution = match resolver {
+        Some(resolve) => resolve(call),
+        None => Resolution::Unlocked,
+    };
+    match resolution {
+        Resolution::Found(module) => return Ok(Some(module)),
+        Resolution::Only(request) => return modules.fetched(options.dialect, &request),
+        // The location of the source is added by the caller.
+        Resolution::Skip(Some(error)) => {
+            return Err(Diagnostic {
+                labels: Vec::new(),
+                ..error
+            }
+            .into());
+        }
+        Resolution::Skip(None) => return Ok(None),
+        Resolution::Preferred(request)
+            if options.fetch_modules && !modules.refuses(&call.source, false) =>
+        {
+            match modules.fetched(options.dialect, &request) {
+                Ok(None) => {}
+                Ok(Some(module)) => return Ok(Some(module)),
+                // The command that follows the lock file reports why.
+                Err(_) => return Ok(None),
+            }
+        }
+        Resolution::Preferred(_) | Resolution::Unlocked => {}
+    }
+    match call.request() {
+        Some(request) if options.fetch_modules => modules.fetched(options.dialect, &request),
+        _ => Ok(None),
+    }
+}
+
+fn has_lock_file(tree: &Tree, directory: &Path) -> bool {
+    tree.has(&directory.join(LOCK_FILE_NAME))
+}

@@ -1,0 +1,546 @@
+//! From paths to root modules.
+
+mod dialect_detection;
+mod discover;
+mod open;
+mod shared_lock_files;
+
+use std::collections::{BTreeSet, HashSet};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::coverage::{DirectoryKind, RootStatus};
+use super::filter::Filter;
+use super::reviewed_change::ReviewedChange;
+use super::root_module::roots::{
+    FoundRoot, OtherDirectories, Roots, Selection, is_among_modules, joined, kind_of, normal,
+};
+use super::root_module::unit::TerragruntUnit;
+use super::root_module::{LOCK_STACK, RootModule};
+use super::session::Session;
+use super::similar_names::path_meant;
+use crate::configuration::{self, CloudHost, DirectoryListing, is_of_stack, is_test};
+use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
+use crate::lockfile::LOCK_FILE_NAME;
+use crate::modules;
+use crate::provider::{Dialect, Hostname};
+use crate::settings::Settings;
+use crate::system::tree::Kind;
+use crate::system::{Tree, boundary, lock, walk};
+use discover::{PassedOver, RootSearch, SearchResult, is_root};
+
+impl Session<'_> {
+    /// Returns the selected root modules. A directory is a root module; a file stands for the root
+    /// module that contains it, or for the root modules that call the module of the file. Two paths
+    /// of one directory are one root module.
+    ///
+    /// # Errors
+    /// A path does not exist, or directories cannot be searched.
+    pub fn roots(&self, selection: &Selection) -> Result<Roots> {
+        let tree = self.tree();
+        let mut found = Vec::new();
+        let mut modules = Vec::new();
+        let mut passed_over = PassedOver::new();
+        let mut others = OtherDirectories::default();
+        let mut copied_lock_files = Vec::new();
+        for selected in selection.paths() {
+            let path = &self.without_links(selected);
+            if tree.is_dir(path) && selection.recursive {
+                let start = normal(path);
+                // The current directory is the default.
+                let is_named = start != Path::new(".") && !selection.paths.is_empty();
+                let below = self.search(&start, selection.with_modules, is_named)?;
+                found.extend(below.roots);
+                passed_over.extend(below.passed_over);
+                copied_lock_files.extend(below.copied_lock_files);
+                others.skipped_by_name.extend(below.others.skipped_by_name);
+                others.without_sign.extend(below.others.without_sign);
+            } else if tree.is_dir(path) {
+                let root = self.root_in(normal(path));
+                copied_lock_files.extend(copied_lock_files_in(tree, &root));
+                found.push(FoundRoot {
+                    is_explicit: true,
+                    ..root
+                });
+            } else {
+                for directory in self.directories_of_file(path)? {
+                    if self.is_root(&directory, selection.with_modules) {
+                        found.push(self.root_in(directory));
+                    } else {
+                        modules.push(directory);
+                    }
+                }
+            }
+        }
+        if !modules.is_empty() {
+            found.extend(self.callers(&modules, selection.with_modules)?);
+        }
+
+        let mut roots = Roots {
+            copied_lock_files,
+            others,
+            ..Roots::new(found, selection)
+        };
+        self.find_sharing(&mut roots.list);
+        for root in &roots.list {
+            self.note_cloud_host(root);
+            // A directory may be skipped below one path and selected by a different one.
+            if let Some(canonical) = &root.canonical {
+                passed_over.remove(canonical);
+            }
+        }
+        for (directory, (kind, status)) in passed_over {
+            roots.passed_over.add(kind, status, None);
+            if status == RootStatus::NotLocked {
+                roots.unlocked_units.push(directory);
+            }
+        }
+        if roots.is_empty() {
+            for path in selection.paths() {
+                roots.others.stacks.extend(self.stacks(path));
+                roots.others.ignored.extend(self.ignored_by_git(path));
+            }
+        }
+        Ok(roots)
+    }
+
+    /// Returns the path of a directory, or of a file in it, without links to directories: the tools
+    /// run in the directory behind them, to which paths in the configuration are relative.
+    fn without_links(&self, path: &Path) -> PathBuf {
+        let tree = self.tree();
+        let mut directory = path;
+        let mut name = None;
+        if !tree.is_dir(path)
+            && let Some(parent) = path.parent()
+        {
+            directory = parent;
+            name = path.file_name();
+        }
+        let directory = normal(directory);
+        if !directory.ancestors().any(|above| tree.is_symlink(above)) {
+            return path.to_owned();
+        }
+        let Ok(canonical) = self.canonical(&directory) else {
+            return path.to_owned();
+        };
+        let shown = normal(&self.environment.shown(&canonical));
+        match name {
+            Some(name) => shown.join(name),
+            None => shown,
+        }
+    }
+
+    /// Returns the directories whose modules read a file. Tests in a directory `tests` are tests of
+    /// the module above, and of the directory itself if it has a lock file.
+    fn directories_of_file(&self, path: &Path) -> Result<Vec<PathBuf>> {
+        let directory = self.directory_of_file(path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_in_tests = self
+            .canonical(&directory)
+            .is_ok_and(|canonical| canonical.ends_with("tests"));
+        if !is_test(&name) || !is_in_tests {
+            return Ok(vec![directory]);
+        }
+        let tested = match (directory.file_name(), directory.parent()) {
+            (Some(_), Some(above)) => normal(above),
+            // The current directory.
+            _ => super::join(&directory, Path::new("..")),
+        };
+        if self.tree().exists(&directory.join(LOCK_FILE_NAME)) {
+            return Ok(vec![tested, directory]);
+        }
+        Ok(vec![tested])
+    }
+
+    /// Returns the directory of a file. A change under review may have deleted a configuration
+    /// file.
+    fn directory_of_file(&self, path: &Path) -> Result<PathBuf> {
+        let directory = path.parent().map(normal).unwrap_or_default();
+        let tree = self.tree();
+        if tree.exists(path) || (is_configuration(path) && tree.is_dir(&directory)) {
+            return Ok(directory);
+        }
+        let error = match path.metadata() {
+            Err(error) => error,
+            // The path has been created in the meantime.
+            Ok(_) => ErrorKind::NotFound.into(),
+        };
+        let mut error = Diagnostic::io("open", path, &error);
+        if let Some(similar) = path_meant(path)
+            && !self.modules.boundary.is_outside(&similar)
+        {
+            error = error.help(format!("did you mean {}?", similar.display()));
+        }
+        Err(error.into())
+    }
+
+    /// Directories with files of Terraform's stacks, sorted, as the user knows them.
+    fn stacks(&self, start: &Path) -> Vec<PathBuf> {
+        let Ok(canonical) = self.canonical(start) else {
+            return Vec::new();
+        };
+        let found = Mutex::new(BTreeSet::new());
+        walk::below(self.tree(), &canonical, |directory| {
+            if directory.files.iter().any(|file| is_of_stack(&file.name)) {
+                let below = directory
+                    .path
+                    .strip_prefix(&canonical)
+                    .unwrap_or(directory.path);
+                lock(&found).insert(joined(start, below));
+            }
+            true
+        });
+        found
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .into_iter()
+            .collect()
+    }
+
+    /// Directories below that git ignores and that have configurations, sorted, as the user knows
+    /// them.
+    fn ignored_by_git(&self, start: &Path) -> Vec<PathBuf> {
+        let Ok(canonical) = self.canonical(start) else {
+            return Vec::new();
+        };
+        let found = Mutex::new(BTreeSet::new());
+        walk::below(self.tree(), &canonical, |directory| {
+            for ignored in directory.ignored {
+                if has_configuration_below(self.tree(), ignored) {
+                    let below = ignored.strip_prefix(&canonical).unwrap_or(ignored);
+                    lock(&found).insert(joined(start, below));
+                }
+            }
+            true
+        });
+        found
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .into_iter()
+            .collect()
+    }
+
+    /// The root module in a directory that a path selects.
+    pub(super) fn root_in(&self, path: PathBuf) -> FoundRoot {
+        let canonical = self.canonical(&path).ok();
+        let kind = kind_of(self.tree(), canonical.as_ref().unwrap_or(&path));
+        let mut root = FoundRoot::new(path, canonical, kind);
+        let Some(canonical) = &root.canonical else {
+            return root;
+        };
+        let unit = TerragruntUnit::open(self.tree(), canonical, canonical, &self.environment);
+        if let Some(unit) = &unit
+            && let Some((_, directory)) = unit.lock_directory()
+        {
+            root.lock_directory = Some(directory);
+        }
+        if unit.is_none() && !self.modules.boundary.excludes(canonical) {
+            let dialect = self.options.dialect.unwrap_or_default();
+            let module = self
+                .modules
+                .canonical_module(canonical, &root.path, dialect);
+            root.cloud_host.clone_from(&module.cloud_host);
+        }
+        root
+    }
+
+    /// Notes the host for which `localterraform.com` stands in a root module.
+    pub(super) fn note_cloud_host(&self, root: &FoundRoot) {
+        const VARIABLE: &str = "TF_CLOUD_HOSTNAME";
+        const DEFAULT: &str = "app.terraform.io";
+        let mut cloud_host = root.cloud_host.clone();
+        // A change under review must not choose the host that confirms what it brings.
+        if let Some(change) = &self.options.change
+            && let Some(directory) = &root.canonical
+            && let Some(before) =
+                change.module_before(directory, self.options.dialect.unwrap_or_default())
+        {
+            cloud_host = before.cloud_host.clone().or(cloud_host);
+        }
+        let host = match &cloud_host {
+            None => return,
+            Some(CloudHost::Literal(host)) => Some(host.as_str()),
+            Some(CloudHost::Default) => match self.environment.variables.get(VARIABLE) {
+                Some(host) if !host.is_empty() => Some(host.as_str()),
+                // OpenTofu has no default.
+                _ if self.options.dialect == Some(Dialect::Tofu) => None,
+                _ => Some(DEFAULT),
+            },
+            Some(CloudHost::Unknown) => None,
+        };
+        let host = host.and_then(|host| Hostname::parse(host).ok());
+        self.connections.cloud_hosts().add(host);
+    }
+
+    pub(super) fn search(
+        &self,
+        start: &Path,
+        with_modules: bool,
+        is_named: bool,
+    ) -> Result<SearchResult> {
+        let (canonical, settings) = self.settings(start)?;
+        let dialect = self.options.dialect.or(settings.dialect);
+        let filter = Filter::new(&settings.roots)?;
+        let with_modules = with_modules || settings.lock_modules == Some(true);
+        let search = RootSearch {
+            session: self,
+            start,
+            canonical: &canonical,
+            filter: &filter,
+            dialect,
+            with_modules,
+            is_named,
+        };
+        let mut found = search.find()?;
+        if let Some(change) = &self.options.change {
+            self.add_checked_directories(&mut found, change, &search);
+        }
+        Ok(found)
+    }
+
+    /// Adds the directories to which only the policy applies: those with lock files that are not of
+    /// root modules, and those in which the change touches a configuration that no root module
+    /// reads.
+    fn add_checked_directories(
+        &self,
+        result: &mut SearchResult,
+        change: &ReviewedChange,
+        search: &RootSearch<'_, '_>,
+    ) {
+        let RootSearch {
+            canonical, filter, ..
+        } = *search;
+        // A unit may use the lock file of its module instead.
+        let mut with_own_lock_file = HashSet::new();
+        for root in &result.roots {
+            if root.lock_directory.is_none()
+                && let Some(directory) = &root.canonical
+            {
+                with_own_lock_file.insert(directory.as_path());
+            }
+        }
+
+        let mut added = Vec::new();
+        for directory in change.locked_directories(canonical, filter) {
+            if !with_own_lock_file.contains(directory) {
+                added.push(search.found_root(directory, DirectoryKind::OtherLockFile));
+            }
+        }
+        for directory in change.touched_directories() {
+            if !directory.starts_with(canonical) || result.read.contains(directory) {
+                continue;
+            }
+            let is_read_by_links = change.is_read_by_links(directory, |linking| {
+                with_own_lock_file.contains(linking) || result.read.contains(linking)
+            });
+            let root = search.found_root(directory, DirectoryKind::ChangedModule);
+            let is_taken = filter.takes(directory);
+            let is_selected = is_taken && !is_among_modules(search.below_start(directory));
+            let dialect = search.dialect.unwrap_or_default();
+            if !is_read_by_links && self.has_content(directory, &root.path, dialect, is_selected) {
+                added.push(FoundRoot {
+                    is_excluded: !is_taken,
+                    ..root
+                });
+            }
+        }
+        result.roots.extend(added);
+    }
+
+    /// Whether a directory that the change touches has a configuration or a unit. A template that
+    /// cannot be read is skipped, because OpenTofu and Terraform would not run it.
+    fn has_content(
+        &self,
+        directory: &Path,
+        shown: &Path,
+        dialect: Dialect,
+        is_selected: bool,
+    ) -> bool {
+        if !self.tree().is_dir(directory) {
+            return false;
+        }
+        let module = self.modules.canonical_module(directory, shown, dialect);
+        if !module.diagnostics.is_empty() {
+            return is_selected;
+        }
+        !module.is_empty()
+            || TerragruntUnit::open(self.tree(), shown, directory, &self.environment).is_some()
+    }
+
+    /// The lock files that the change removes from the selected root modules.
+    pub(super) fn removed<'a>(
+        &self,
+        selection: &Selection,
+        change: &'a ReviewedChange,
+    ) -> Result<BTreeSet<&'a Path>> {
+        let mut removed = BTreeSet::new();
+        for path in selection.paths() {
+            let is_directory = self.tree().is_dir(path);
+            if is_directory && selection.recursive {
+                let (canonical, settings) = self.settings(path)?;
+                let filter = Filter::new(&settings.roots)?;
+                removed.extend(
+                    change.removed(|root| root.starts_with(&canonical) && filter.takes(root)),
+                );
+                continue;
+            }
+            let mut directory = Some(path.as_path());
+            if !is_directory {
+                directory = path.parent();
+            }
+            if let Some(directory) = directory
+                && let Ok(canonical) = self.canonical(&normal(directory))
+            {
+                removed.extend(change.removed(|root| root == canonical));
+            }
+        }
+        Ok(removed)
+    }
+
+    /// The settings that apply in a directory.
+    ///
+    /// # Errors
+    /// It cannot be opened, or settings cannot be read.
+    pub fn settings_in(&self, directory: &Path) -> Result<Settings> {
+        Ok(self.settings(directory)?.1)
+    }
+
+    /// The absolute path of a directory, and the settings that apply there.
+    pub(super) fn settings(&self, directory: &Path) -> Result<(PathBuf, Settings)> {
+        let canonical = self.canonical(directory)?;
+        if self.modules.boundary.excludes(&canonical) {
+            return Err(boundary::refused(directory).into());
+        }
+        let settings = self.settings_at(directory, &canonical)?;
+        Ok((canonical, settings))
+    }
+
+    /// The error for a root module without a lock file, or for a directory that is none.
+    /// `consequence` completes the message.
+    pub(super) fn nothing_locked(&self, root: &RootModule, consequence: &str) -> Diagnostic {
+        self.no_configuration(root)
+            .unwrap_or_else(|| root.lock_file_missing(consequence))
+    }
+
+    /// The error for a directory without a configuration, which cannot be locked either.
+    pub(super) fn no_configuration(&self, root: &RootModule) -> Option<Diagnostic> {
+        if root.has_configuration(&self.modules) {
+            return None;
+        }
+        if let Some(elsewhere) = self.roots_elsewhere(root) {
+            return Some(elsewhere);
+        }
+        if let Some(only_stack) = self.only_stack(root) {
+            return Some(only_stack);
+        }
+        Some(configuration::no_configuration(root.path(), root.dialect))
+    }
+
+    /// The error for a directory with nothing but a stack of Terraform.
+    pub(super) fn only_stack(&self, root: &RootModule) -> Option<Diagnostic> {
+        if root.has_configuration(&self.modules) || !root.has_stack(self.tree()) {
+            return None;
+        }
+        let message = format!(
+            "{} contains only a stack, and no root module",
+            root.path().display()
+        );
+        Some(Diagnostic::error(Code::NoConfiguration, message).help(LOCK_STACK))
+    }
+
+    /// The error for a directory without a configuration, with one in directories below.
+    pub(super) fn roots_elsewhere(&self, root: &RootModule) -> Option<Diagnostic> {
+        if root.has_configuration(&self.modules) {
+            return None;
+        }
+        let below = self.search(root.path(), false, false).ok()?.roots;
+        let example = &below.iter().find(|other| other.path != root.path())?.path;
+        let number = match below.len() {
+            1 => "there is 1 root module below".to_owned(),
+            number => format!("there are {number} root modules below"),
+        };
+        let message = format!(
+            "{} contains no configuration, but {number}",
+            root.path().display()
+        );
+        let help = Help::text("select all of them with ").and(RunOption::Recursive);
+        let help = help.and_text(format!(", or one of them, such as {}", example.display()));
+        Some(Diagnostic::error(Code::NoConfiguration, message).help(help))
+    }
+
+    fn is_root(&self, directory: &Path, with_modules: bool) -> bool {
+        let dialect = self.options.dialect.unwrap_or_default();
+        let module = self.modules.module(directory, dialect);
+        if is_root(self.tree(), &module, directory, with_modules) {
+            return true;
+        }
+        // The settings may name it.
+        let Ok((canonical, settings)) = self.settings(directory) else {
+            return false;
+        };
+        match Filter::new(&settings.roots) {
+            Ok(filter) => filter.names(&canonical) || filter.includes(&canonical),
+            Err(_) => false,
+        }
+    }
+
+    /// The root modules below the current directory that use one of these modules. One whose
+    /// configuration cannot be read counts: that is for the command to report.
+    fn callers(&self, modules: &[PathBuf], with_modules: bool) -> Result<Vec<FoundRoot>> {
+        let mut canonical = Vec::new();
+        for module in modules {
+            canonical.extend(self.canonical(module));
+        }
+        let mut roots = self.search(Path::new("."), with_modules, false)?.roots;
+        roots.retain(|found| {
+            let Ok(root) = self.open_root(found) else {
+                return true;
+            };
+            let Ok(read) = root.requirements_with(&self.modules, false, true, None) else {
+                return true;
+            };
+            let mut called = read.modules.iter();
+            called.any(|module| canonical.contains(&module.canonical))
+        });
+        Ok(roots)
+    }
+}
+
+/// Returns the lock files under other names in the directory of a root module.
+fn copied_lock_files_in(tree: &Tree, root: &FoundRoot) -> Vec<FoundRoot> {
+    if let Some(canonical) = &root.canonical
+        && let Some(listing) = DirectoryListing::of(tree, canonical)
+    {
+        return FoundRoot::copied_lock_files(&root.path, canonical, listing.copied_lock_files);
+    }
+    Vec::new()
+}
+
+/// Whether a path, possibly of a deleted file, is a file of a configuration.
+fn is_configuration(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("tf" | "tofu" | "hcl" | "json"))
+}
+
+/// Whether a directory contains a configuration, also in directories below it. Of very many only
+/// the first are read.
+fn has_configuration_below(tree: &Tree, directory: &Path) -> bool {
+    const MOST_READ: usize = 200;
+    let mut open = vec![directory.to_owned()];
+    for _ in 0..MOST_READ {
+        let Some(directory) = open.pop() else {
+            return false;
+        };
+        for entry in tree.entries(&directory).unwrap_or_default() {
+            if entry.is_dir() {
+                if !walk::is_skipped(Path::new(&entry.name)) {
+                    open.push(directory.join(&entry.name));
+                }
+            } else if entry.kind == Kind::File && modules::is_configuration(&entry.text()) {
+                return true;
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,268 @@
+//! Root modules that share a lock file through symbolic links: the file must meet the requirements
+//! of all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::configuration::terragrunt::is_unit;
+use crate::configuration::{Requirements, Resolver};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::project::root_module::linked_lock_files::{Linked, own_directory};
+use crate::project::root_module::locked_calls;
+use crate::project::root_module::roots::{FoundRoot, SharedFiles, SharingRoot, kind_of, normal};
+use crate::project::root_module::{DialectReason, Reading, RootModule};
+use crate::project::session::Session;
+use crate::provider::Dialect;
+use crate::system::{Tree, files};
+
+/// Maximum number of root modules that share a lock file, because each of them is compared with all
+/// others.
+const MOST_SHARING: usize = 500;
+
+/// Lock files of a root module, by kind.
+struct LockFiles {
+    providers: Option<Linked>,
+    modules: Option<Linked>,
+}
+
+impl LockFiles {
+    fn of(tree: &Tree, root: &FoundRoot) -> Self {
+        let Some(directory) = root.lock_directory.as_ref().or(root.canonical.as_ref()) else {
+            return Self {
+                providers: None,
+                modules: None,
+            };
+        };
+        Self {
+            providers: Linked::of(tree, directory, LOCK_FILE_NAME),
+            modules: Linked::of(tree, directory, MODULE_LOCK_FILE_NAME),
+        }
+    }
+}
+
+impl Session<'_> {
+    /// Completes the root modules of a list with the other root modules, in the list or not, that
+    /// share a lock file with them through links.
+    pub(super) fn find_sharing(&self, list: &mut [FoundRoot]) {
+        let mut listed = BTreeMap::<Linked, Vec<(PathBuf, PathBuf)>>::new();
+        for root in list.iter() {
+            let Some(canonical) = &root.canonical else {
+                continue;
+            };
+            let files = LockFiles::of(self.tree(), root);
+            for file in [files.providers, files.modules].into_iter().flatten() {
+                let roots = listed.entry(file).or_default();
+                roots.push((root.path.clone(), canonical.clone()));
+            }
+        }
+
+        let mut reported = BTreeSet::new();
+        for root in list {
+            if root.is_policy_only() {
+                continue;
+            }
+            let files = LockFiles::of(self.tree(), root);
+            let with_providers = self.linked_to(root, files.providers.as_ref(), &listed);
+            let with_modules = self.linked_to(root, files.modules.as_ref(), &listed);
+            if let Some(file) = &files.providers
+                && !with_providers.is_empty()
+            {
+                root.linked_lock_file = Some(self.environment.shown(&file.file));
+                root.is_sharing_reported = !reported.insert(file.file.clone());
+            }
+            let mut others = with_providers.clone();
+            others.extend(with_modules.clone());
+            for (canonical, path) in others {
+                root.sharing.push(SharingRoot {
+                    shared: SharedFiles::Linked {
+                        providers: with_providers.contains_key(&canonical),
+                        modules: with_modules.contains_key(&canonical),
+                    },
+                    path,
+                    canonical,
+                });
+            }
+        }
+    }
+
+    /// Returns the directory of a root module with a lock file, given by a path: that of the file,
+    /// or, without a configuration there, one with a link to the file.
+    pub fn root_of_lock_file(&self, path: &Path) -> PathBuf {
+        let directory = path.parent().map(normal).unwrap_or_default();
+        let Ok(canonical) = self.canonical(&directory) else {
+            return directory;
+        };
+        let is_lock_file = path.file_name().is_some_and(|name| name == LOCK_FILE_NAME);
+        let has_configuration = is_unit(self.tree(), &canonical)
+            || !self
+                .modules
+                .module(&canonical, Dialect::default())
+                .is_empty();
+        if is_lock_file && has_configuration {
+            return directory;
+        }
+        let file = self.environment.current_directory.join(path);
+        let linked = Linked::to(&files::resolved(&file), LOCK_FILE_NAME);
+        let repository =
+            self.repositories
+                .around_lock_file(&canonical, &linked.file, &self.environment);
+        match repository.linked_lock_files().links_to(&linked).next() {
+            Some(root) => normal(&self.environment.shown(root)),
+            None => directory,
+        }
+    }
+
+    /// The other directories whose lock file is the same file, with their paths as the user knows
+    /// them. `listed` contains the root modules of a list.
+    fn linked_to(
+        &self,
+        root: &FoundRoot,
+        file: Option<&Linked>,
+        listed: &BTreeMap<Linked, Vec<(PathBuf, PathBuf)>>,
+    ) -> BTreeMap<PathBuf, PathBuf> {
+        let mut others = BTreeMap::new();
+        let (Some(file), Some(canonical)) = (file, &root.canonical) else {
+            return others;
+        };
+        let repository =
+            self.repositories
+                .around_lock_file(canonical, &file.file, &self.environment);
+        let links = repository.linked_lock_files().links_to(file);
+        for directory in links.chain(own_directory(file)) {
+            let shown = normal(&self.environment.shown(directory));
+            others.insert(directory.to_owned(), shown);
+        }
+        for (path, canonical) in listed.get(file).into_iter().flatten() {
+            others.insert(canonical.clone(), path.clone());
+        }
+
+        // Not the root module itself, nor the module whose lock file a unit uses.
+        others.remove(canonical);
+        if let Some(directory) = &root.lock_directory {
+            others.remove(directory);
+        }
+        for unit in root.sharing_units() {
+            others.remove(&unit.canonical);
+        }
+        others.retain(|directory, _| !self.modules.boundary.excludes(directory));
+        others
+    }
+
+    /// Adds the requirements of the root modules that share a lock file with `root` through links.
+    /// With a resolver, the lock file of modules is used, which they may share, too.
+    ///
+    /// # Errors
+    /// The configuration of one of them cannot be read, or is for a different tool.
+    pub(in crate::project) fn with_sharing(
+        &self,
+        root: &RootModule,
+        own: Requirements,
+        reading: Reading,
+        resolver: Option<&Resolver<'_>>,
+    ) -> Result<Requirements> {
+        if root.found.sharing.len() > MOST_SHARING {
+            let message = format!(
+                "more than {MOST_SHARING} root modules share {} through links",
+                root.lock_path.display()
+            );
+            return Err(Diagnostic::error(Code::InvalidConfiguration, message)
+                .help("let fewer root modules share one lock file")
+                .into());
+        }
+
+        let mut all = own;
+        for other in &root.found.sharing {
+            let SharedFiles::Linked { providers, modules } = other.shared else {
+                continue;
+            };
+            let read = match resolver {
+                Some(resolver) if modules => {
+                    Arc::new(self.read_sharing(other, root, reading, Some(resolver))?)
+                }
+                _ => self
+                    .sharing
+                    .get_or_compute(&(other.canonical.clone(), reading), || {
+                        self.read_sharing(other, root, reading, None).map(Arc::new)
+                    })?,
+            };
+            if providers {
+                if all.by_root.is_empty() {
+                    let own = all.providers.keys().cloned().collect();
+                    all.by_root.insert(root.path().to_owned(), own);
+                }
+                let addresses = read.providers.keys().cloned().collect();
+                all.by_root.insert(other.path.clone(), addresses);
+                all.add_providers(&read);
+            }
+            if modules && resolver.is_some() {
+                all.add_calls(&read);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Reads the requirements of a root module that shares a lock file with `root`.
+    fn read_sharing(
+        &self,
+        other: &SharingRoot,
+        root: &RootModule,
+        reading: Reading,
+        resolver: Option<&Resolver<'_>>,
+    ) -> Result<Requirements> {
+        let SharingRoot {
+            path, canonical, ..
+        } = other;
+        let kind = kind_of(self.tree(), canonical);
+        let found = FoundRoot::new(path.clone(), Some(canonical.clone()), kind);
+        let opened = self.open_root(&found)?;
+        if opened.refused.is_some() || !opened.has_configuration(&self.modules) {
+            return Ok(Requirements::default());
+        }
+        if opened.dialect_reason == DialectReason::Settings && opened.dialect != root.dialect {
+            return Err(different_tools(&opened, root).into());
+        }
+
+        let mut modules = None;
+        if opened.locks_modules(false) {
+            modules = Some(opened.parsed_module_lock_file());
+        }
+        let following = modules.as_ref().map(locked_calls::following);
+        let own_resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
+        let read = opened.requirements_as(
+            reading.dialect,
+            &self.modules,
+            reading.ignore_tests,
+            reading.allow_missing_modules,
+            resolver.or(own_resolver),
+            &|_| (),
+        );
+        // It may be written before it is read again.
+        self.modules.forget(canonical);
+        read.map_err(|errors| {
+            errors.map(|error| error.note(format!("{} uses the same lock file", path.display())))
+        })
+    }
+}
+
+/// The error for root modules of OpenTofu and of Terraform with one lock file.
+fn different_tools(other: &RootModule, root: &RootModule) -> Diagnostic {
+    let message = format!(
+        "{} is for {} and {} for {}, but they share the lock file {}",
+        root.path().display(),
+        root.dialect.name(),
+        other.path().display(),
+        other.dialect.name(),
+        shown_lock_file(root).display(),
+    );
+    Diagnostic::error(Code::InvalidConfiguration, message)
+        .help("give each of them a lock file of its own: OpenTofu and Terraform do not accept each other's lock files")
+}
+
+fn shown_lock_file(root: &RootModule) -> &Path {
+    match &root.found.linked_lock_file {
+        Some(path) => path,
+        None => &root.lock_path,
+    }
+}
