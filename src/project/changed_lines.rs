@@ -19,18 +19,21 @@ impl ReviewedChange {
     /// from an unknown source, from an included file or over existing ones, and computed sources in
     /// files whose locals are altered.
     pub(super) fn unknown_stacks(&self) -> Vec<Location> {
-        let is_kept = |path: &Path| [LOCK_FILE_NAME, ".gitignore"].contains(&name(path));
-        let has_files = |directory: &Path| self.now_below(directory).any(|path| !is_kept(path));
         let mut comparison = LineComparison::new(self);
         let alters_included_files = self.alters_included_files();
         let mut new = Vec::new();
         for path in self.now_named(terragrunt::STACK) {
-            let is_touched = |directory| self.touched.contains(directory);
-            if !path.parent().is_some_and(is_touched) {
+            let Some(directory) = path.parent() else {
+                continue;
+            };
+            if !self.touched.contains(directory) {
                 continue;
             }
             let shown = self.shown(path);
-            let unread = terragrunt::unread_units(&Tree::Work, path, shown, &self.top, has_files);
+            let unread =
+                terragrunt::unread_units(&Tree::Work, path, shown, &self.top, |directory| {
+                    self.has_files_of_unit(directory)
+                });
             if unread.is_empty() {
                 continue;
             }
@@ -51,12 +54,23 @@ impl ReviewedChange {
         new
     }
 
+    /// Whether a directory below a stack has other files than users keep beside a generated
+    /// unit: a lock file and `.gitignore`.
+    fn has_files_of_unit(&self, directory: &Path) -> bool {
+        let mut files = self.now_below(directory);
+        files.any(|path| name(path) != LOCK_FILE_NAME && name(path) != ".gitignore")
+    }
+
     /// Whether the change alters a file of HCL that Terragrunt reads only if a different file names
     /// it.
     fn alters_included_files(&self) -> bool {
-        let is_own = |path: &Path| terragrunt::FILE_NAMES.contains(&name(path));
-        self.changed(terragrunt::may_read)
-            .any(|path| !is_own(path) && name(path) != terragrunt::STACK)
+        for path in self.changed(terragrunt::may_read) {
+            let name = name(path);
+            if !terragrunt::FILE_NAMES.contains(&name) && name != terragrunt::STACK {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether the change alters code in a file of HCL, in lines that meet a condition.

@@ -115,18 +115,19 @@ pub(super) fn effect(
 /// Whether Atmos has a configuration in a directory above a file, in one of the revisions.
 pub(super) fn uses_atmos(change: &ReviewedChange, path: &Path) -> bool {
     let base = Tree::Revision(Arc::clone(&change.base));
-    let has_configuration = |directory: &Path| {
-        CONFIGURATIONS.iter().any(|name| {
-            let path = directory.join(name);
-            Tree::Work.exists(&path) || base.exists(&path)
-        })
-    };
-    let mut above = path
-        .ancestors()
-        .take_while(|above| above.starts_with(&change.top));
-    above.any(|directory| {
-        has_configuration(directory) || has_configuration(&directory.join(IN_IMAGES))
-    })
+    for directory in path.ancestors() {
+        if !directory.starts_with(&change.top) {
+            break;
+        }
+        for name in CONFIGURATIONS {
+            for file in [directory.join(name), directory.join(IN_IMAGES).join(name)] {
+                if Tree::Work.exists(&file) || base.exists(&file) {
+                    return true;
+                }
+            }
+        }
+    }
+    false
 }
 
 /// Whether a document is a stack. Other programs have no components of Terraform.

@@ -121,15 +121,20 @@ impl LostPlatforms {
     }
 
     fn is_required(&self, root: &AuditedRoot<'_>, entry: &Entry) -> bool {
-        let is_exempted = |platform| root.is_exempted(entry, platform);
-        match root.platforms {
-            None => false,
-            Some(PlatformSelection::All) => self.unnamed > 0 || !self.named.iter().all(is_exempted),
-            Some(PlatformSelection::These(required)) => {
-                let mut lost = self.named.iter();
-                lost.any(|platform| required.contains(platform) && !is_exempted(platform))
+        if root.platforms == Some(&PlatformSelection::All) && self.unnamed > 0 {
+            return true;
+        }
+        for platform in &self.named {
+            let is_selected = match root.platforms {
+                None => false,
+                Some(PlatformSelection::All) => true,
+                Some(PlatformSelection::These(required)) => required.contains(platform),
+            };
+            if is_selected && !root.is_exempted(entry, platform) {
+                return true;
             }
         }
+        false
     }
 
     /// The command that adds the hashes again, and the hashes of required platforms.
