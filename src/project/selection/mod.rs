@@ -20,7 +20,7 @@ use super::root_module::unit::TerragruntUnit;
 use super::root_module::{LOCK_STACK, RootModule};
 use super::session::Session;
 use super::similar_names::path_meant;
-use crate::configuration::{self, CloudHost, DirectoryListing, is_of_stack, is_test};
+use crate::configuration::{self, CloudHost, DirectoryListing, is_of_stack, is_test, terragrunt};
 use crate::diagnostic::{Code, Diagnostic, Help, Result, RunOption};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::modules;
@@ -32,8 +32,8 @@ use discover::{PassedOver, RootSearch, SearchResult, is_root};
 
 impl Session<'_> {
     /// Returns the selected root modules. A directory is a root module; a file stands for the root
-    /// module that contains it, or for the root modules that call the module of the file. Two paths
-    /// of one directory are one root module.
+    /// module that contains it, for the root modules that call the module of the file, and for the
+    /// units of Terragrunt that read it. Two paths of one directory are one root module.
     ///
     /// # Errors
     /// A path does not exist, or directories cannot be searched.
@@ -44,6 +44,7 @@ impl Session<'_> {
         let mut passed_over = PassedOver::new();
         let mut others = OtherDirectories::default();
         let mut copied_lock_files = Vec::new();
+        let mut files = Vec::new();
         for selected in selection.paths() {
             let path = &self.without_links(selected);
             if tree.is_dir(path) && selection.recursive {
@@ -67,14 +68,17 @@ impl Session<'_> {
                 for directory in self.directories_of_file(path)? {
                     if self.is_root(&directory, selection.with_modules) {
                         found.push(self.root_in(directory));
-                    } else {
+                    } else if !is_read_for_units(path) {
                         modules.push(directory);
                     }
                 }
+                if is_read_for_units(path) {
+                    files.push(path.to_owned());
+                }
             }
         }
-        if !modules.is_empty() {
-            found.extend(self.callers(&modules, selection.with_modules)?);
+        if !modules.is_empty() || !files.is_empty() {
+            found.extend(self.users(&modules, &files, selection.with_modules)?);
         }
 
         let mut roots = Roots {
@@ -485,26 +489,56 @@ impl Session<'_> {
         }
     }
 
-    /// The root modules below the current directory that use one of these modules. One whose
-    /// configuration cannot be read counts: that is for the command to report.
-    fn callers(&self, modules: &[PathBuf], with_modules: bool) -> Result<Vec<FoundRoot>> {
-        let mut canonical = Vec::new();
-        for module in modules {
-            canonical.extend(self.canonical(module));
-        }
-        let mut roots = self.search(Path::new("."), with_modules, false)?.roots;
-        roots.retain(|found| {
+    /// The root modules below the current directory that use one of these modules, and the units of
+    /// Terragrunt that read one of these files. A root module whose configuration cannot be read may
+    /// use any module: that is for the command to report.
+    fn users(
+        &self,
+        modules: &[PathBuf],
+        files: &[PathBuf],
+        with_modules: bool,
+    ) -> Result<Vec<FoundRoot>> {
+        let modules = self.canonical_paths(modules);
+        let files = self.canonical_paths(files);
+        let mut users = self.search(Path::new("."), with_modules, false)?.roots;
+        users.retain(|found| {
             let Ok(root) = self.open_root(found) else {
-                return true;
+                return !modules.is_empty();
             };
+            if root.units.iter().any(|unit| reads_any(unit, &files)) {
+                return true;
+            }
+            if modules.is_empty() {
+                return false;
+            }
             let Ok(read) = root.requirements_with(&self.modules, false, true, None) else {
                 return true;
             };
             let mut called = read.modules.iter();
-            called.any(|module| canonical.contains(&module.canonical))
+            called.any(|module| modules.contains(&module.canonical))
         });
-        Ok(roots)
+        Ok(users)
     }
+
+    /// The paths that exist, absolute and without symbolic links.
+    fn canonical_paths(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        let mut canonical = Vec::new();
+        for path in paths {
+            canonical.extend(self.canonical(path));
+        }
+        canonical
+    }
+}
+
+/// Whether units of Terragrunt in other directories may read a file: an included `root.hcl`, or a
+/// file of values. No module reads such a file.
+fn is_read_for_units(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    terragrunt::may_read(&name) && !is_test(&name)
+}
+
+fn reads_any(unit: &TerragruntUnit, files: &[PathBuf]) -> bool {
+    files.iter().any(|file| unit.read.files.contains(file))
 }
 
 /// Returns the lock files under other names in the directory of a root module.
