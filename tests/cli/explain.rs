@@ -69,3 +69,19 @@ fn every_code_is_listed_and_has_a_page() {
         );
     }
 }
+
+#[test]
+fn pages_have_no_stray_spaces_and_no_links() {
+    let environment = TestEnvironment::new();
+    for code in Code::ALL {
+        let output = environment.provlock(["explain", code.as_str()]);
+        output.assert_code(0);
+        for line in output.stdout.lines() {
+            assert!(!line.trim_end().contains("  "), "{code}: {line:?}");
+            assert!(
+                line == line.trim_end() && !line.contains("]("),
+                "{code}: {line:?}"
+            );
+        }
+    }
+}

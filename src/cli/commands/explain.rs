@@ -94,11 +94,9 @@ fn unmarked(paragraph: &str) -> String {
         if line.starts_with("| ---") {
             continue;
         }
-        let starts_line = line.starts_with("- ") || line.starts_with('|');
-        match (text.is_empty(), starts_line) {
-            (true, _) => {}
-            (false, true) => text.push('\n'),
-            (false, false) => text.push(' '),
+        let is_item = line.starts_with("- ") || line.starts_with('|');
+        if !text.is_empty() {
+            text.push(if is_item { '\n' } else { ' ' });
         }
         text += line.trim_matches('|').trim();
     }
@@ -110,17 +108,14 @@ fn without_links(text: &str) -> String {
     let mut result = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("](") {
-        let Some((target, following)) = after.split_once(')') else {
+        let Some((start, words)) = before.rsplit_once('[') else {
             break;
         };
-        if let Some((start, words)) = before.rsplit_once('[')
-            && !target.contains(' ')
-        {
-            result += start;
-            result += words;
-        } else {
-            result += &rest[..before.len() + "](".len() + target.len() + 1];
-        }
+        let Some((_, following)) = after.split_once(')') else {
+            break;
+        };
+        result += start;
+        result += words;
         rest = following;
     }
     result + rest
