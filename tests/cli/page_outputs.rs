@@ -35,6 +35,11 @@ fn registry() -> Registry {
                 .done();
         }
     }
+    // A registry that refuses requests without a token.
+    registry
+        .publish("registry.example.com/acme/gamma", "1.5.0")
+        .done();
+    registry.require_token("registry.example.com", "secret");
     registry
 }
 
@@ -160,4 +165,15 @@ fn the_page_of_the_gate_shows_what_is_printed() {
 #[test]
 fn the_page_of_findings_shows_what_is_printed() {
     assert_outputs("docs/findings.md", 8);
+}
+
+#[test]
+fn the_page_about_git_shows_what_is_printed() {
+    assert_outputs("docs/git.md", 5);
+}
+
+#[test]
+fn pages_about_modules_and_registries_show_what_is_printed() {
+    assert_outputs("docs/modules.md", 1);
+    assert_outputs("docs/private-registries.md", 1);
 }
