@@ -490,8 +490,8 @@ impl Session<'_> {
     }
 
     /// The root modules below the current directory that use one of these modules, and the units of
-    /// Terragrunt that read one of these files. A root module whose configuration cannot be read may
-    /// use any module: that is for the command to report.
+    /// Terragrunt that read one of these files. A root module that cannot be read may use any
+    /// module: that is for the command to report.
     fn users(
         &self,
         modules: &[PathBuf],
