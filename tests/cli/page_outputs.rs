@@ -22,6 +22,7 @@ fn registry() -> Registry {
     let releases = [
         ("hashicorp/aws", "5.60.0"),
         ("hashicorp/aws", "5.82.2"),
+        ("hashicorp/aws", "6.3.0"),
         ("hashicorp/null", "3.2.3"),
         ("hashicorp/null", "3.2.4"),
         ("hashicorp/random", "3.6.3"),
@@ -35,6 +36,13 @@ fn registry() -> Registry {
                 .done();
         }
     }
+    // The dates of versions.
+    registry.add_host("api.opentofu.org");
+    registry.serve(
+        "/registry/docs/providers/hashicorp/aws/index.json",
+        r#"{"addr": {"display": "hashicorp/aws"}, "versions": [{"id": "v5.82.2", "published": "2024-12-20T12:00:00Z"}]}"#,
+    );
+
     // A registry that refuses requests without a token.
     registry
         .publish("registry.example.com/acme/gamma", "1.5.0")
@@ -176,4 +184,9 @@ fn the_page_about_git_shows_what_is_printed() {
 fn pages_about_modules_and_registries_show_what_is_printed() {
     assert_outputs("docs/modules.md", 1);
     assert_outputs("docs/private-registries.md", 1);
+}
+
+#[test]
+fn the_page_about_upgrades_shows_what_is_printed() {
+    assert_outputs("docs/upgrading.md", 2);
 }
