@@ -221,7 +221,7 @@ pub(crate) fn harmless(text: &str, has_styles: bool) -> String {
             _ => 0,
         };
         if length > 0 {
-            shown += &rest[..kept];
+            shown += &rest[..length];
             rest = &rest[length..];
         } else {
             shown += &escaped(c);
