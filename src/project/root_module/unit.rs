@@ -364,9 +364,11 @@ impl TerragruntUnit {
             reason, location, ..
         } in unknown
         {
-            let place = (reason.as_str(), location.as_ref());
-            if known.insert(place) {
-                seen.push(place);
+            let position = location
+                .as_ref()
+                .map(|location| (location.path(), location.span.start, location.span.end));
+            if known.insert((reason.as_str(), position)) {
+                seen.push((reason.as_str(), location.as_ref()));
             }
         }
         seen.sort_by_key(|(_, location)| {

@@ -81,22 +81,23 @@ impl Session<'_> {
     ) -> Vec<(PathBuf, Result<T>)> {
         let roots = roots.list.iter().collect();
         parallel::map(roots, self.modules.threads(), |root: &FoundRoot| {
-            let result = match self.open_root(root) {
-                Ok(mut opened) => match opened.refused.take() {
-                    Some(refused) => Err(refused.into()),
-                    None => {
-                        let canonical = opened.canonical.clone();
-                        let result = read(opened);
-                        // No other root module reads this directory, and there may be very many.
-                        self.modules.forget(&canonical);
-                        result
-                    }
-                },
-                Err(errors) => Err(errors),
-            };
+            let result = self.one_root(root, &read);
             let result = result.map_err(|errors| root.name(errors));
             (root.path.clone(), result)
         })
+    }
+
+    /// Opens a root module, and applies `read` to it if it may be read.
+    fn one_root<T>(&self, root: &FoundRoot, read: impl Fn(RootModule) -> Result<T>) -> Result<T> {
+        let mut opened = self.open_root(root)?;
+        if let Some(refused) = opened.refused.take() {
+            return Err(refused.into());
+        }
+        let canonical = opened.canonical.clone();
+        let result = read(opened);
+        // No other root module reads this directory, and there may be very many.
+        self.modules.forget(&canonical);
+        result
     }
 
     /// [`Session::each_root`] if `read` succeeds for all root modules, or else all errors.
