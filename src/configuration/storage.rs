@@ -239,12 +239,7 @@ impl StateStorage {
 
     /// Whether all arguments are arguments of backends, and one selects a store.
     pub(crate) fn is_only_of_backend(&self) -> bool {
-        let is_known = |name: &String| {
-            let name = name.as_str();
-            let lists: [&[&str]; 4] = [&SELECTORS, &IRRELEVANT, &STORES, &SHOWN];
-            lists.iter().any(|list| list.contains(&name)) || name == "region"
-        };
-        self.selects_store() && self.arguments.keys().all(is_known)
+        self.selects_store() && self.arguments.keys().all(|name| is_of_backend(name))
     }
 
     /// Whether both have the same relevant arguments.
@@ -407,6 +402,12 @@ fn add_unknown(text: &mut String, unknown: &Unknown) {
         text.push_str(location.file.text.get(span).unwrap_or_default());
     }
     text.push('>');
+}
+
+/// Whether a backend has an argument of this name.
+fn is_of_backend(name: &str) -> bool {
+    let lists: [&[&str]; 4] = [&SELECTORS, &IRRELEVANT, &STORES, &SHOWN];
+    lists.iter().any(|list| list.contains(&name)) || name == "region"
 }
 
 /// Names of the relevant arguments that differ.

@@ -169,19 +169,18 @@ impl<'a> Walk<'a> {
         let Input { root, cache, .. } = self.input;
         let dialect = self.input.options.dialect;
         let shown = join(root, "");
-        let canonical = match canonical {
-            Some(canonical) => Ok(canonical.to_owned()),
-            None => cache.tree().canonicalize(&shown),
+        let directory = match canonical {
+            Some(canonical) => canonical.to_owned(),
+            None => match cache.tree().canonicalize(&shown) {
+                Ok(canonical) => canonical,
+                Err(error) => {
+                    self.errors
+                        .push(Diagnostic::io("read the directory", root, &error));
+                    return;
+                }
+            },
         };
-        let canonical = match canonical {
-            Ok(canonical) => canonical,
-            Err(error) => {
-                let error = Diagnostic::io("read the directory", root, &error);
-                self.errors.push(error);
-                return;
-            }
-        };
-        let module = cache.canonical_module(&canonical, &shown, dialect);
+        let module = cache.canonical_module(&directory, &shown, dialect);
         if module.is_empty()
             && module.diagnostics.is_empty()
             && !listing::has_tests(cache.tree(), &shown, &module, dialect)
@@ -197,9 +196,9 @@ impl<'a> Walk<'a> {
             self.result.warnings.push(warning.help(help));
         }
 
-        self.chain.push(canonical.clone());
+        self.chain.push(directory.clone());
         self.base = Some(shown.clone());
-        self.collect(&canonical, &module, None);
+        self.collect(&directory, &module, None);
         self.own = self.declarations.len();
         self.follow_root(
             &module,
@@ -209,7 +208,7 @@ impl<'a> Walk<'a> {
             "",
         );
         if self.input.options.tests {
-            self.read_tests(&module, &shown, &canonical);
+            self.read_tests(&module, &shown, &directory);
         }
     }
 
