@@ -209,6 +209,10 @@ impl Walk<'_> {
                     Fetched::Module(module) => Some(module),
                     Fetched::Absent => return self.unlocked(calling, call),
                     Fetched::Later => return None,
+                    Fetched::Failed(errors) if self.input.cache.reads_mirror() => {
+                        self.report_not_fetched(call, errors);
+                        return None;
+                    }
                     // The command that follows the lock file reports errors.
                     Fetched::Failed(_) => None,
                 }

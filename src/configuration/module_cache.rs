@@ -155,6 +155,12 @@ impl ModuleCache {
         self.requested_hosts.get()?.refused(request)
     }
 
+    /// Whether modules come from a mirror only.
+    pub(crate) fn reads_mirror(&self) -> bool {
+        let fetcher = self.fetcher.as_ref();
+        fetcher.is_some_and(|fetcher| fetcher.reads_mirror())
+    }
+
     /// Whether a missing module cannot be read at all: hosts were asked for it, or its kind of
     /// source is not fetched. Without the network it is only not known yet.
     pub(crate) fn is_surely_unknown(

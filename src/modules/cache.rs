@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
+use super::checksum::text_digest;
 use super::fetch_error::FetchResult;
-use super::package_hash;
+use super::package_store::{Content, PackageStore, Readers};
 use super::source::RegistryModule;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::provider::{Hash, HashesByScheme, Version};
@@ -31,18 +31,10 @@ const LONGEST_LIST: u64 = 4 << 20;
 /// Packages and lists of versions in a directory. A directory that cannot be used is treated as
 /// empty.
 pub(super) struct PackageCache {
-    packages: PathBuf,
+    packages: PackageStore,
     versions: PathBuf,
     /// Directory of a cache for one run.
     _temporary: Option<TemporaryDirectory>,
-}
-
-/// The files of a package.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Content {
-    pub(super) path: PathBuf,
-    /// Hash of the files.
-    pub(super) h1: Hash,
 }
 
 /// The package to which an address led last.
@@ -78,7 +70,7 @@ impl PackageCache {
             });
         };
         Ok(Self {
-            packages: directory.join(storage::MODULES),
+            packages: PackageStore::new(directory.join(storage::MODULES), Readers::User),
             versions: directory.join(storage::MODULE_VERSIONS),
             _temporary: None,
         })
@@ -117,33 +109,12 @@ impl PackageCache {
 
     /// Creates a temporary directory for fetching and unpacking a package.
     pub(super) fn scratch(&self) -> io::Result<TemporaryDirectory> {
-        let folder = self.packages.join("unfinished");
-        storage::create_directory(&folder)?;
-        TemporaryDirectory::new_in(&folder)
+        self.packages.scratch()
     }
 
     /// Moves a package into the cache.
     pub(super) fn put(&self, package: &Path) -> FetchResult<Content> {
-        let content = self.content(package_hash::h1(package)?);
-        storage::create_directory(&self.packages.join("contents"))?;
-        let _uninterrupted = files::hold_off_interrupts();
-        // The package of another run has the same hash, or is damaged.
-        if !content.is_intact() {
-            let path = &content.path;
-            let _ = if path.is_symlink() {
-                fs::remove_file(path)
-            } else {
-                fs::remove_dir_all(path)
-            };
-            fs::rename(package, path).or_else(|error| {
-                if content.is_intact() {
-                    Ok(())
-                } else {
-                    Err(error)
-                }
-            })?;
-        }
-        Ok(content)
+        self.packages.put(package)
     }
 
     /// Remembers the package to which an address leads now, and the directory in it.
@@ -172,8 +143,8 @@ impl PackageCache {
         let age = Timestamp::now().as_second().checked_sub(saved)?;
         let is_current = lifetime
             .is_none_or(|lifetime| u64::try_from(age).is_ok_and(|age| age < lifetime.as_secs()));
-        let content = self.content(h1);
-        let is_right = is_current && stays_below(&directory) && content.is_intact();
+        let content = self.packages.content(h1);
+        let is_right = is_current && stays_below(&directory) && self.packages.accepts(&content);
         is_right.then_some((content, directory))
     }
 
@@ -203,7 +174,7 @@ impl PackageCache {
 
     /// Path of the file with the objects of the commit in the address of a package.
     pub(super) fn pack(&self, address: &str) -> PathBuf {
-        self.packages.join("repositories").join(digest(address))
+        self.folder("repositories").join(text_digest(address))
     }
 
     /// Keeps a pack file, which is moved.
@@ -214,28 +185,13 @@ impl PackageCache {
         fs::rename(pack, place)
     }
 
-    fn content(&self, h1: Hash) -> Content {
-        Content {
-            path: self.packages.join("contents").join(digest(h1.as_str())),
-            h1,
-        }
-    }
-
     fn entry(&self, address: &str) -> PathBuf {
         // The address may contain a password.
-        self.packages.join("addresses").join(digest(address))
+        self.folder("addresses").join(text_digest(address))
     }
-}
 
-impl Content {
-    /// Whether the directory is no link, no other user can write to it, and its files have the
-    /// hash.
-    fn is_intact(&self) -> bool {
-        self.path
-            .symlink_metadata()
-            .is_ok_and(|metadata| metadata.is_dir())
-            && !storage::is_writable_by_others(&self.path)
-            && package_hash::h1(&self.path).ok().as_ref() == Some(&self.h1)
+    fn folder(&self, name: &str) -> PathBuf {
+        self.packages.directory.join(name)
     }
 }
 
@@ -249,11 +205,6 @@ fn stays_below(path: &str) -> bool {
 /// The key of a package that lock files record with an address and a hash.
 fn recorded(address: &str, hash: &Hash) -> String {
     format!("{address} {hash}")
-}
-
-/// SHA-256 in hexadecimal digits.
-fn digest(text: &str) -> String {
-    format!("{:x}", Sha256::digest(text))
 }
 
 #[cfg(test)]

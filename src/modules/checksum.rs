@@ -162,6 +162,11 @@ where
     Ok(format!("{:x}", digest.finalize()))
 }
 
+/// Returns the SHA-256 of a text in hexadecimal digits.
+pub(super) fn text_digest(text: &str) -> String {
+    format!("{:x}", Sha256::digest(text))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;

@@ -38,6 +38,9 @@ impl ModuleFetcher {
                 return Err(Diagnostic::error(Code::InvalidPackage, message).into());
             }
         };
+        if let Some(mirror) = &self.mirror {
+            return self.locked_in(mirror, source, locked).map(Some);
+        }
         let (key, directory) = address.key(source);
         if let Some(content) = self.cache()?.get_recorded(&key, &locked.hashes) {
             let package = Package::cached(content, locked::name(locked));
@@ -123,6 +126,11 @@ impl ModuleFetcher {
         installed: &Path,
     ) -> Option<PathBuf> {
         let (address, _) = LockedAddress::of(locked, source).ok()?.key(source);
+        if let Some(mirror) = &self.mirror
+            && let Ok(package) = self.locked_in(mirror, source, locked)
+        {
+            return Some(package.top);
+        }
         let cache = self.cache().ok()?;
         if let Some(content) = cache.get_recorded(&address, &locked.hashes) {
             return Some(content.path);
@@ -175,6 +183,11 @@ impl ModuleFetcher {
         let Some((package, commit)) = locked::repository(locked) else {
             return Ok(());
         };
+        if self.mirror.is_some() {
+            let message = "a mirror of modules contains no git repositories";
+            let error = Diagnostic::error(Code::InvalidArgument, message);
+            return Err(error.help("run the command without --with-git").into());
+        }
         let made = self.make_repository_of(&package, &commit, source, directory);
         Ok(made.map_err(|error| error.named(&package.without_directory()))?)
     }

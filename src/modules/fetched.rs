@@ -150,6 +150,11 @@ impl FetchedModule {
         Some((self.package.locked_address()?, hashes))
     }
 
+    /// Hash of the files of the package; `None` for a directory of this machine.
+    pub(crate) fn h1(&self) -> Option<&Hash> {
+        self.package.h1.as_ref()
+    }
+
     /// Version of a registry module.
     pub(crate) fn version(&self) -> Option<&Version> {
         self.version.as_ref()

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::Timestamp;
 
-use super::cache::{Content, PackageCache};
+use super::cache::PackageCache;
 use super::fetch_error::FetchResult;
 use super::fetched::{FetchedModule, ModuleRequest};
 use super::locked::LockedAddress;
+use super::mirror::ModuleMirror;
 use super::package::{Package, PackageOrigin};
 use super::package_hash;
+use super::package_store::Content;
 use super::registry::{self, ModuleRegistry, PackageLocation};
 use super::releases::{self, Releases};
 use super::source::{Getter, ModuleSource, RegistryModule};
@@ -32,6 +34,8 @@ pub(crate) struct ModuleFetcher {
     pub(super) connections: Connections,
     /// Make no requests: find only packages in the cache.
     is_offline: bool,
+    /// Find only packages in this mirror. No requests are made, and the cache is not used.
+    pub(super) mirror: Option<ModuleMirror>,
     pub(super) clients: OnceMap<Dialect, Result<Arc<Clients>>>,
     cache: OnceLock<Result<PackageCache>>,
     /// Packages by address or registry version, and by whether they are recorded in a lock file.
@@ -63,6 +67,7 @@ impl ModuleFetcher {
         Self {
             connections: connections.clone(),
             is_offline,
+            mirror: None,
             clients: OnceMap::default(),
             cache: OnceLock::new(),
             packages: OnceMap::default(),
@@ -75,10 +80,27 @@ impl ModuleFetcher {
         }
     }
 
+    /// A fetcher that finds packages in a mirror only.
+    pub(crate) fn from_mirror(connections: &Connections, mirror: PathBuf) -> Self {
+        Self {
+            mirror: Some(ModuleMirror::new(mirror)),
+            ..Self::new(connections, true)
+        }
+    }
+
+    /// Whether packages come from a mirror only.
+    pub(crate) fn reads_mirror(&self) -> bool {
+        self.mirror.is_some()
+    }
+
     pub(super) fn cache(&self) -> Result<&PackageCache> {
-        let cache = self
-            .cache
-            .get_or_init(|| PackageCache::open(self.connections.cache_directory()));
+        let cache = self.cache.get_or_init(|| {
+            if self.mirror.is_some() {
+                PackageCache::open(None)
+            } else {
+                PackageCache::open(self.connections.cache_directory())
+            }
+        });
         cache.as_ref().map_err(Clone::clone)
     }
 
@@ -232,23 +254,25 @@ impl ModuleFetcher {
                 (source, package, locked.version.clone())
             }
             ModuleRequest::Unlocked {
-                is_recorded: true, ..
-            } if self.is_offline => return Ok(None),
-            ModuleRequest::Unlocked {
                 source,
                 constraints,
                 is_recorded,
-            } => match source {
-                ModuleSource::Local(_) => return Ok(None),
-                ModuleSource::Remote(remote) if self.is_offline => {
+            } => match (source, &self.mirror) {
+                (ModuleSource::Local(_), _) => return Ok(None),
+                (_, Some(mirror)) => {
+                    let (package, version) = self.unlocked_in(mirror, source, constraints)?;
+                    (source, Some(package), version)
+                }
+                _ if *is_recorded && self.is_offline => return Ok(None),
+                (ModuleSource::Remote(remote), None) if self.is_offline => {
                     (source, self.cached(remote)?, None)
                 }
-                ModuleSource::Remote(remote) => (
+                (ModuleSource::Remote(remote), None) => (
                     source,
                     Some(self.package(clients, remote, *is_recorded)?),
                     None,
                 ),
-                ModuleSource::Registry(registry) => {
+                (ModuleSource::Registry(registry), None) => {
                     let release =
                         self.of_registry(clients, &registry.module, constraints, *is_recorded)?;
                     let (package, version) = release.unzip();
@@ -355,6 +379,7 @@ impl ModuleFetcher {
         let origin = match package.origin {
             PackageOrigin::Network => "fetched",
             PackageOrigin::Cache => "in the cache",
+            PackageOrigin::Mirror => "in the mirror",
             PackageOrigin::ThisMachine => "on this machine",
         };
         let mut found = lock(&self.found);

@@ -214,7 +214,7 @@ pub(super) fn replaced(locked: &LockedModule, package: &Package) -> Diagnostic {
 }
 
 /// Returns the name of a locked package in messages: its source and version, or its address.
-pub(super) fn name(locked: &LockedModule) -> String {
+pub(crate) fn name(locked: &LockedModule) -> String {
     match &locked.version {
         Some(version) => format!("{} {version}", locked.source),
         None => locked.package.clone(),

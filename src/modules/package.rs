@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::cache::Content;
 use super::limits::is_configuration;
+use super::package_store::Content;
 use super::source::with_directory;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::{Hash, HashesByScheme};
@@ -37,6 +37,8 @@ pub(super) enum PackageOrigin {
     Network,
     /// The cache, or the directory of an installed module.
     Cache,
+    /// A mirror of modules.
+    Mirror,
     /// A directory or an archive of this machine.
     ThisMachine,
 }

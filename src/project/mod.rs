@@ -30,7 +30,7 @@ pub use inventory::bill_of_materials::{Material, Materials, Requiring};
 pub use inventory::{Inventory, LockedVersions};
 pub use locking::merge::Resolved;
 pub use locking::repair::RepairedRoot;
-pub use mirror::{MirrorOptions, MirrorTarget};
+pub use mirror::{MirrorModulesOptions, MirrorOptions, MirrorTarget};
 pub use modules::get::{GetOptions, InstalledModules};
 pub use modules::pin::{PinOptions, PinnedModules};
 pub use options::{LockOptions, UpgradeOptions};

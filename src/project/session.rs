@@ -37,6 +37,8 @@ pub struct SessionOptions {
     pub settings: Option<Settings>,
     /// Source of modules that are not installed.
     pub modules: ModuleFetching,
+    /// Mirror of modules, from which all of them come.
+    pub modules_mirror: Option<PathBuf>,
     /// The values of the root modules' variables.
     pub variables: InputVariables,
     /// Boundary of reading: no file outside of it is read.
@@ -70,6 +72,8 @@ pub struct Session<'a> {
     pub(super) options: SessionOptions,
     pub(super) connections: Connections,
     pub(super) modules: ModuleCache,
+    /// Modules of the mirrors that settings name, by directory.
+    mirrored_modules: OnceMap<PathBuf, Arc<ModuleCache>>,
     /// Known packages; `None` without a cache.
     pub(super) hash_cache: Option<HashCache>,
     pub(super) repositories: SearchedRepositories,
@@ -89,13 +93,15 @@ impl<'a> Session<'a> {
     /// When others can write to the cache directory, or a file of variables cannot be read.
     pub fn new(environment: Environment, mut options: SessionOptions) -> Result<Self> {
         let connections = Connections::new(take(&mut options.sources), &environment)?;
-        let fetcher = match options.modules {
-            ModuleFetching::Never => None,
-            fetching => Some(Arc::new(ModuleFetcher::new(
+        let fetcher = match (options.modules, &options.modules_mirror) {
+            (ModuleFetching::Never, _) => None,
+            (_, Some(mirror)) => Some(ModuleFetcher::from_mirror(&connections, mirror.clone())),
+            (fetching, None) => Some(ModuleFetcher::new(
                 &connections,
                 fetching == ModuleFetching::FromCache,
-            ))),
+            )),
         };
+        let fetcher = fetcher.map(Arc::new);
         let (variables, boundary) = (take(&mut options.variables), take(&mut options.boundary));
         variables.check()?;
         Ok(Self {
@@ -107,6 +113,7 @@ impl<'a> Session<'a> {
             environment,
             hash_cache: connections.cache(),
             connections,
+            mirrored_modules: OnceMap::default(),
             repositories: SearchedRepositories::default(),
             sources: Arc::default(),
             sharing: OnceMap::default(),
@@ -145,6 +152,7 @@ impl<'a> Session<'a> {
             hash_cache: self.connections.cache(),
             connections: self.connections.clone(),
             modules,
+            mirrored_modules: OnceMap::default(),
             repositories: SearchedRepositories::in_tree(tree),
             sources: Arc::clone(&self.sources),
             sharing: OnceMap::default(),
@@ -158,6 +166,24 @@ impl<'a> Session<'a> {
     pub(super) fn without_fetching(mut self) -> Self {
         self.modules.fetcher = None;
         self
+    }
+
+    /// The modules of the mirror that the settings of a root module name; `None` without one, if
+    /// the caller names one, or if no modules may be fetched.
+    pub(super) fn modules_of_settings(&self, settings: &Settings) -> Option<Arc<ModuleCache>> {
+        let mirror = settings.modules_mirror.as_ref()?;
+        if self.options.modules_mirror.is_some() || self.modules.fetcher.is_none() {
+            return None;
+        }
+        Some(self.mirrored_modules.get_or_compute(mirror, || {
+            let fetcher = ModuleFetcher::from_mirror(&self.connections, mirror.clone());
+            Arc::new(ModuleCache::new(
+                self.modules.variables.clone(),
+                self.modules.boundary.clone(),
+                self.environment.secrets.clone(),
+                Some(Arc::new(fetcher)),
+            ))
+        }))
     }
 
     /// The selection without paths that do not exist; `None` if nothing is left.

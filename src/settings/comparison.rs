@@ -76,6 +76,7 @@ impl ComparedSettings<'_> {
             without_platforms,
             fetch_modules,
             lock_modules,
+            modules_mirror,
             roots,
             policy,
             verify,
@@ -97,6 +98,10 @@ impl ComparedSettings<'_> {
         let locks_before = strictness_of_module_locks(lock_modules.or(above.lock_modules));
         let locks_now = strictness_of_module_locks(now.lock_modules.or(above.lock_modules));
         difference.add("modules.lock", larger(&locks_before, &locks_now));
+        // No directory is stricter than a different one.
+        if *modules_mirror != now.modules_mirror {
+            difference.add("modules.mirror", Effect::Looser);
+        }
 
         let exempted_before = exempted_platforms(without_platforms.clone());
         let exempted_now = exempted_platforms(now.without_platforms.clone());

@@ -35,7 +35,7 @@ pub(super) struct File {
     without_platforms: BTreeMap<Spanned<String>, Vec<Spanned<PlatformName>>>,
     /// Whether modules that are not installed are fetched.
     fetch_modules: Option<bool>,
-    /// The lock file of modules.
+    /// The lock file and the mirror of modules.
     modules: ModulesTable,
     /// The root modules that a recursive search finds.
     roots: RootFilter,
@@ -58,6 +58,9 @@ pub(super) struct File {
 struct ModulesTable {
     /// Whether the modules are locked, too.
     lock: Option<bool>,
+    /// The directory of a mirror, relative to the settings file. `get` installs modules from it
+    /// only.
+    mirror: Option<PathBuf>,
 }
 
 #[derive(Deserialize, Default)]
@@ -174,6 +177,7 @@ impl Settings {
             without_platforms,
             fetch_modules,
             lock_modules: modules.lock,
+            modules_mirror: modules.mirror.map(|mirror| base.join(mirror)),
             roots: vec![RootFilter { base, ..roots }],
             policy: Policy { rules: vec![rules] },
             cache,

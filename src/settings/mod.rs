@@ -57,6 +57,8 @@ pub struct Settings {
     pub fetch_modules: Option<bool>,
     /// Whether the modules are locked, too.
     pub lock_modules: Option<bool>,
+    /// The mirror from which locked modules are installed.
+    pub modules_mirror: Option<PathBuf>,
     /// Filters of root modules for a recursive search, which finds the root modules that every
     /// filter accepts.
     pub roots: Vec<RootFilter>,

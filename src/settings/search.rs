@@ -281,6 +281,7 @@ impl Settings {
             platforms: self.platforms.or(above.platforms),
             fetch_modules: self.fetch_modules.or(above.fetch_modules),
             lock_modules: self.lock_modules.or(above.lock_modules),
+            modules_mirror: self.modules_mirror.or(above.modules_mirror),
             cache: above.cache,
             ..self
         }

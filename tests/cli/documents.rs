@@ -26,6 +26,7 @@ const EXCEPTIONS: [&str; 9] = [
     "--config /mnt/workspace/provlock.toml",
     // There is no such mirror.
     "--net-mirror https://mirror.example.com/providers/",
+    "--modules-mirror ./modules",
     "--oci-mirror 'ghcr.io/acme/providers/{namespace}/{type}'",
     "'oci://ghcr.io/acme/providers/${namespace}/${type}'",
 ];

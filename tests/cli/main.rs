@@ -63,6 +63,8 @@ mod mirrors;
 mod module_source_expressions;
 #[cfg(unix)]
 mod modules;
+#[cfg(unix)]
+mod modules_mirror;
 mod not_checked;
 #[cfg(unix)]
 mod oci_modules;

@@ -121,6 +121,10 @@ pub(crate) struct ModuleArgs {
     /// Don't fetch modules; read installed ones only
     #[arg(long, hide_short_help = true)]
     no_fetch_modules: bool,
+    /// Read modules from DIR only, which `provlock mirror --modules` has filled
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
+    #[arg(conflicts_with = "no_fetch_modules")]
+    modules_mirror: Option<PathBuf>,
     #[command(flatten)]
     variables: VariableArgs,
 }
@@ -137,7 +141,8 @@ impl ModuleArgs {
         let variables = &environment.variables;
         options.variables =
             InputVariables::new(variables, self.variables.flags.clone()).with_arguments(variables);
-        options.modules = match is_offline {
+        options.modules_mirror.clone_from(&self.modules_mirror);
+        options.modules = match is_offline || self.modules_mirror.is_some() {
             _ if self.no_fetch_modules => ModuleFetching::Never,
             true => ModuleFetching::FromCache,
             false => ModuleFetching::Fetch,

@@ -4,14 +4,16 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use provlock::project::{MirrorOptions, MirrorTarget, ModuleFetching};
+use provlock::diagnostic::{Code, Diagnostic};
+use provlock::project::{MirrorModulesOptions, MirrorOptions, MirrorTarget, ModuleFetching};
 use serde_json::json;
 
-use crate::cli::args::{FormatArgs, OnlineArgs, PlatformArgs, RootArgs};
+use crate::cli::args::{FormatArgs, ModuleArgs, OnlineArgs, PlatformArgs, RootArgs};
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::Mirror;
 use crate::cli::render::mirror as text;
+use crate::cli::render::mirrored_modules as module_text;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::{show_origin, start};
 use crate::cli::ui::Ui;
@@ -24,7 +26,9 @@ const EXAMPLES: &str = "Examples:
   # And remove packages that no lock file has
   provlock mirror /srv/mirror -r live --prune
   # In an OCI registry
-  provlock mirror 'oci://ghcr.io/acme/${namespace}/${type}'";
+  provlock mirror 'oci://ghcr.io/acme/${namespace}/${type}'
+  # The locked modules, for get --modules-mirror
+  provlock mirror --modules ./modules -r";
 
 /// Fill a mirror with the locked packages
 ///
@@ -40,10 +44,17 @@ const EXAMPLES: &str = "Examples:
 /// `oci_mirror` and --oci-mirror read them: a repository for each provider, with a tag for each
 /// version. Add `${hostname}` for providers of several registries. The login comes from `docker
 /// login` or an `oci_credentials` block.
+///
+/// With --modules, DIR gets the packages of the modules that `.modules.lock.hcl` records instead,
+/// each in a directory that is named after its hash. `provlock get --modules-mirror DIR` installs
+/// from it without a network.
 #[derive(Args)]
 #[command(before_help = "Example: provlock mirror ./mirror -r -p linux_amd64", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done or up to date, 2 failed")]
+#[command(mut_arg("no_fetch_modules", |flag| flag.hide(true)))]
+#[command(mut_arg("modules_mirror", |flag| flag.requires("with_modules")))]
 #[command(mut_arg("trust_registry", |flag| flag.hide(true).conflicts_with("target")))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct MirrorArgs {
     /// Directory of the mirror, created if it does not exist; or repositories of an OCI registry
     #[arg(value_name = "DIR|oci://TEMPLATE", value_hint = ValueHint::DirPath)]
@@ -55,6 +66,18 @@ pub(crate) struct MirrorArgs {
     /// Remove packages that are in no lock file; other files stay. Not for OCI registries
     #[arg(long, help_heading = "Selection")]
     prune: bool,
+    /// Skip the modules of test files
+    #[arg(long, help_heading = "Selection", hide_short_help = true)]
+    no_tests: bool,
+    /// Mirror the locked modules instead of the providers
+    #[arg(
+        long = "modules",
+        help_heading = "Selection",
+        conflicts_with = "instead"
+    )]
+    with_modules: bool,
+    #[command(flatten)]
+    modules: ModuleArgs,
     #[command(flatten)]
     source: OnlineArgs,
     #[command(flatten)]
@@ -74,8 +97,11 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         dry_run,
         ..
     } = arguments;
-    let selection = roots.selection(false);
     let target = MirrorTarget::parse(target)?;
+    if arguments.with_modules {
+        return run_for_modules(arguments, &target, ui);
+    }
+    let selection = roots.selection(false);
     let session = start(ui, &selection.paths, |environment, options| {
         source.add_to(environment, options);
         options.modules = ModuleFetching::Never;
@@ -114,6 +140,68 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         }
     }
     let mirror = Mirror::new(&target, &mirrored, *dry_run);
+    ui.print_json(
+        json!({ "mirror": mirror }),
+        &without_repetition(mirrored.warnings.iter()),
+        &without_repetition(mirrored.errors.iter()),
+    );
+    Ok(if mirrored.errors.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::Failed
+    })
+}
+
+/// Fills a mirror of modules.
+fn run_for_modules(
+    arguments: &MirrorArgs,
+    target: &MirrorTarget,
+    ui: &Ui,
+) -> anyhow::Result<Outcome> {
+    let MirrorTarget::Directory(directory) = target else {
+        let message = "modules can be mirrored in a directory only, not in an OCI registry";
+        let error = Diagnostic::error(Code::InvalidArgument, message);
+        return Err(error.help("name a directory, and copy or serve it").into());
+    };
+    let selection = arguments.roots.selection(false);
+    let session = start(ui, &selection.paths, |environment, options| {
+        arguments.source.add_to(environment, options);
+        arguments.modules.add_to(environment, options, false);
+        Ok(())
+    })?;
+    let roots = session.roots(&selection)?;
+    let mut options = MirrorModulesOptions::new(directory.clone());
+    options.prune = arguments.prune;
+    options.dry_run = arguments.dry_run;
+    options.ignore_tests = arguments.no_tests;
+    let mirrored = session.mirror_modules(&roots, &options)?;
+    drop(session);
+
+    let many = Many::of(&roots, &selection, &ui.invocation);
+    let is_verbose = ui.stderr_style.verbose;
+    let warnings = mirrored.warnings.iter();
+    ui.warn(&by_cause(
+        warnings.map(|warning| (warning.root(), warning)),
+        many,
+        is_verbose,
+    ));
+    ui.status_lines(&module_text::lines(&mirrored, ui.stderr_style));
+    let errors = mirrored.errors.iter();
+    ui.error(&by_cause(
+        errors.map(|error| (error.root(), error)),
+        many,
+        is_verbose,
+    ));
+    if roots.is_empty() {
+        ui.status(&no_root_module(&roots, &ui.invocation));
+    } else {
+        let summary = module_text::summary(&mirrored, target, arguments.dry_run);
+        ui.status_lines(summary.as_slice());
+        if let Some(line) = module_text::not_checked(&mirrored, arguments.dry_run) {
+            ui.status(line);
+        }
+    }
+    let mirror = Mirror::of_modules(target, &mirrored, arguments.dry_run);
     ui.print_json(
         json!({ "mirror": mirror }),
         &without_repetition(mirrored.warnings.iter()),

@@ -210,6 +210,9 @@ fn refuse_changed_sources(session: &SessionOptions, environment: &Environment) -
         }
         _ => {}
     }
+    if let Some(directory) = &session.modules_mirror {
+        sources.push(("mirror", directory.clone()));
+    }
 
     for (what, path) in sources {
         if change.alters(&path) {

@@ -46,7 +46,7 @@ fn action(release: &[&MirroredPackage]) -> MirrorAction {
         .unwrap_or(MirrorAction::Kept)
 }
 
-fn symbol(action: MirrorAction) -> Symbol {
+pub(super) fn symbol(action: MirrorAction) -> Symbol {
     match action {
         MirrorAction::Kept => ("=", Color::Dim),
         MirrorAction::Added => ("+", Color::Green),

@@ -17,6 +17,7 @@ pub(crate) mod junit;
 pub(crate) mod lock;
 pub(crate) mod markdown;
 pub(crate) mod mirror;
+pub(crate) mod mirrored_modules;
 pub(crate) mod pages;
 pub(crate) mod remedy;
 pub(crate) mod repository_paths;

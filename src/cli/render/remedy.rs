@@ -30,6 +30,8 @@ pub(crate) struct RepeatedFlag {
 enum RepeatedBy {
     /// All commands.
     All,
+    /// All commands but `mirror`, which fills what the others read.
+    Readers,
     /// `lock` and `upgrade`. A suggested `verify` compares with the registries.
     Locking,
     /// `lock` and `upgrade`, if one of them was run.
@@ -41,7 +43,7 @@ enum RepeatedBy {
 
 /// Flags that commands in help repeat, by the names of clap. `--accept-changed-hashes` is not among
 /// them, because a user accepts hashes of one provider at a time.
-const REPEATED: [(&str, RepeatedBy); 23] = [
+const REPEATED: [(&str, RepeatedBy); 24] = [
     ("config", RepeatedBy::All),
     ("dialect", RepeatedBy::All),
     ("fs_mirror", RepeatedBy::Locking),
@@ -51,6 +53,7 @@ const REPEATED: [(&str, RepeatedBy); 23] = [
     ("trust_registry", RepeatedBy::Locking),
     ("min_age", RepeatedBy::Locking),
     ("no_fetch_modules", RepeatedBy::Locking),
+    ("modules_mirror", RepeatedBy::Readers),
     ("variables", RepeatedBy::All),
     ("var_file", RepeatedBy::All),
     ("no_tests", RepeatedBy::All),
@@ -72,6 +75,7 @@ impl RepeatedBy {
     fn includes(self, suggested: &str, command: &str) -> bool {
         match self {
             Self::All => true,
+            Self::Readers => suggested != "mirror",
             Self::Locking => is_locking(suggested),
             Self::LockingAgain => is_locking(suggested) && is_locking(command),
             Self::Same => suggested == command,
@@ -120,7 +124,10 @@ pub(crate) fn repeated_flags(
             let flag = RepeatedFlag {
                 flag: spelled(argument),
                 value,
-                is_path: matches!(*id, "config" | "fs_mirror" | "var_file" | "cache_dir"),
+                is_path: matches!(
+                    *id,
+                    "config" | "fs_mirror" | "modules_mirror" | "var_file" | "cache_dir"
+                ),
                 commands: commands.clone(),
             };
             if flag.may_be_secret() {

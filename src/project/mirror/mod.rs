@@ -8,7 +8,8 @@
 //! list only packages that were verified in this way.
 //!
 //! Repositories of OCI registries are filled by the same rules. There an index replaces the
-//! documents; it makes a package visible, and is written last.
+//! documents; it makes a package visible, and is written last. A mirror of modules is a directory
+//! with an index, too.
 
 mod directory;
 mod documents;
@@ -16,8 +17,10 @@ mod fill;
 mod folder;
 mod lock_files;
 mod mirrored;
+mod modules;
 mod releases;
 mod repositories;
 
 pub use lock_files::MirrorOptions;
 pub use mirrored::{MirrorAction, MirrorTarget, Mirrored, MirroredPackage, RemovedFile};
+pub use modules::{MirrorModulesOptions, MirroredModule, MirroredModules};

@@ -114,8 +114,10 @@ impl Session<'_> {
 
         // A module that is installed is not fetched, and with `--check` no module is.
         let locks = lock_file.locks();
+        let mirrored = self.modules_of_settings(&root.settings);
+        let modules = mirrored.as_deref().unwrap_or(&self.modules);
         let read = root.requirements_with(
-            &self.modules,
+            modules,
             options.ignore_tests,
             false,
             Some(
@@ -142,7 +144,7 @@ impl Session<'_> {
             }
         }
         let fetcher = if options.with_git {
-            self.modules.fetcher.as_deref()
+            modules.fetcher.as_deref()
         } else {
             None
         };
@@ -339,7 +341,7 @@ impl<'a> Installation<'a> {
             let mut kept = Vec::new();
             for call in self.calls {
                 let mut missing = self.missing.iter();
-                if !missing.any(|package| is_below(&call.key, &package.key)) {
+                if !missing.any(|package| module_locks::is_below(&call.key, &package.key)) {
                     kept.extend(entry(call));
                 }
             }
@@ -400,12 +402,6 @@ fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
             .into());
     }
     Ok(to.to_owned())
-}
-
-/// Whether a call is the other call, or is below it.
-fn is_below(key: &str, other: &str) -> bool {
-    key.strip_prefix(other)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Exchanges a directory with the directory or file at the target.
@@ -521,6 +517,5 @@ mod tests {
             String::from_utf8(manifest(entries.into_iter())).unwrap(),
             expected
         );
-        assert!(is_below("a.b", "a") && is_below("a", "a") && !is_below("a-b", "a"));
     }
 }

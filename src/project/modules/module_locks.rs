@@ -76,6 +76,12 @@ pub(in crate::project) fn lock(
     }
 }
 
+/// Whether a call is the other call, or is below it.
+pub(in crate::project) fn is_below(key: &str, other: &str) -> bool {
+    key.strip_prefix(other)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// The error for a call whose path cannot be the name of a directory of installed modules.
 fn impossible_directory(call: &ModuleCall) -> Option<Diagnostic> {
     let is_hidden = call.key.starts_with('.') && call.key != UNIT_ADDRESS;
@@ -218,4 +224,17 @@ fn differing(key: &str, one: &LockedModule, other: &LockedModule) -> Diagnostic 
 fn called(locked: &LockedModule) -> String {
     let text = format!("{} {}", locked.source, locked.constraints);
     text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_below;
+
+    #[test]
+    fn a_call_is_below_itself_and_its_callers() {
+        assert!(is_below("a.b", "a"));
+        assert!(is_below("a", "a"));
+        assert!(!is_below("a-b", "a"));
+        assert!(!is_below("a", "a.b"));
+    }
 }

@@ -233,6 +233,10 @@ fn compare_published(
         LockedRequest::PackageRefused(finding) => return Some(Ok(vec![*finding])),
     }
     let fetcher = root.packages.fetcher.as_ref()?;
+    // A mirror does not know what is published.
+    if fetcher.reads_mirror() {
+        return None;
+    }
     Some(fetcher.compare_published(root.module.dialect, &call.source, &entry.locked))
 }
 

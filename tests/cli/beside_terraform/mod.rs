@@ -4,6 +4,8 @@
 mod archives;
 mod commits;
 mod messages;
+#[cfg(unix)]
+mod mirrored_modules;
 mod numbers;
 mod refused_by_init;
 mod returns;

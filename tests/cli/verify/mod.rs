@@ -12,6 +12,8 @@ mod requirements;
 
 use gate::{confused_hosts, gate_bypass};
 #[cfg(unix)]
+pub(crate) use locked_modules::modules::Project as LockedModules;
+#[cfg(unix)]
 use locked_modules::{ignored_modules, modules};
 use policy::policy_changed;
 

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use provlock::project::mirror::{MirrorAction, MirrorTarget, Mirrored};
-use provlock::provider::{Platform, ProviderAddress, Version};
+use provlock::project::mirror::{
+    MirrorAction, MirrorTarget, Mirrored, MirroredModules, RemovedFile,
+};
+use provlock::provider::{Hash, Platform, ProviderAddress, Version};
 use serde::Serialize;
 
 #[cfg(test)]
@@ -22,9 +24,12 @@ pub(crate) struct Mirror<'a> {
     directory: AsText<&'a MirrorTarget>,
     /// Whether anything was written; false with --dry-run, and if the mirror was up to date.
     written: bool,
-    /// Packages in lock files, without packages among the errors.
+    /// Packages in lock files, without packages among the errors; empty with --modules.
     packages: Vec<Package<'a>>,
-    /// The files that no lock file names; empty without --prune.
+    /// Packages of modules in lock files, without packages among the errors; empty without
+    /// --modules.
+    modules: Vec<Module<'a>>,
+    /// The files, or directories of modules, that no lock file names; empty without --prune.
     removed: Vec<Removed<'a>>,
     downloaded_bytes: u64,
     kept_bytes: u64,
@@ -49,6 +54,25 @@ struct Package<'a> {
     #[cfg_attr(test, schemars(with = "schema::MirrorAction"))]
     action: MirrorAction,
     /// Size in bytes; null for a package that --dry-run did not download.
+    bytes: Option<u64>,
+}
+
+/// A package of modules in a mirror.
+#[derive(Serialize)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "mirrored_module", deny_unknown_fields)
+)]
+struct Module<'a> {
+    /// The source and the version, or the address of the package.
+    name: &'a str,
+    /// Hash of the files.
+    hash: AsText<&'a Hash>,
+    directory: Cow<'a, str>,
+    #[cfg_attr(test, schemars(with = "schema::MirrorAction"))]
+    action: MirrorAction,
+    /// Size in bytes; null for a package that --dry-run did not fetch.
     bytes: Option<u64>,
 }
 
@@ -87,24 +111,67 @@ impl<'a> Mirror<'a> {
                 bytes: package.size,
             });
         }
-        let mut removed = Vec::new();
-        let mut removed_bytes = 0;
-        for file in &mirrored.removed {
-            removed_bytes += file.size;
-            removed.push(Removed {
-                file: file.path.to_string_lossy(),
-                bytes: file.size,
-            });
-        }
+        let removed: Vec<_> = mirrored.removed.iter().map(Removed::new).collect();
+        let removed_bytes = removed.iter().map(|file| file.bytes).sum();
         let has_changes = is_fetched || !removed.is_empty() || mirrored.documents > 0;
         Self {
             directory: AsText(target),
             written: !is_dry_run && has_changes,
             packages,
+            modules: Vec::new(),
             removed,
             downloaded_bytes,
             kept_bytes,
             removed_bytes,
+        }
+    }
+
+    pub(crate) fn of_modules(
+        target: &'a MirrorTarget,
+        mirrored: &'a MirroredModules,
+        is_dry_run: bool,
+    ) -> Self {
+        let mut modules = Vec::new();
+        let mut downloaded_bytes = 0;
+        let mut kept_bytes = 0;
+        let mut is_fetched = false;
+        for module in &mirrored.modules {
+            let bytes = module.size.unwrap_or_default();
+            if module.action == MirrorAction::Kept {
+                kept_bytes += bytes;
+            } else {
+                downloaded_bytes += bytes;
+                is_fetched = true;
+            }
+            modules.push(Module {
+                name: &module.name,
+                hash: AsText(&module.h1),
+                directory: module.path.to_string_lossy(),
+                action: module.action,
+                bytes: module.size,
+            });
+        }
+        let removed: Vec<_> = mirrored.removed.iter().map(Removed::new).collect();
+        let removed_bytes = removed.iter().map(|directory| directory.bytes).sum();
+        let has_changes = is_fetched || !removed.is_empty() || mirrored.is_index_written;
+        Self {
+            directory: AsText(target),
+            written: !is_dry_run && has_changes,
+            packages: Vec::new(),
+            modules,
+            removed,
+            downloaded_bytes,
+            kept_bytes,
+            removed_bytes,
+        }
+    }
+}
+
+impl<'a> Removed<'a> {
+    fn new(removed: &'a RemovedFile) -> Self {
+        Self {
+            file: removed.path.to_string_lossy(),
+            bytes: removed.size,
         }
     }
 }

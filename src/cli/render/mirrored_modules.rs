@@ -1,0 +1,124 @@
+//! The output of `mirror --modules`: one line per package and per removed directory, then a
+//! summary.
+
+use provlock::project::mirror::{MirrorAction, MirrorTarget, MirroredModule, MirroredModules};
+
+use super::foreign::printable;
+use super::mirror::symbol;
+use super::style::{Color, TextStyle, bytes, count, symbol_rows};
+
+/// One line for each package that changed (all of them if verbose), and one for each removed
+/// directory.
+pub(crate) fn lines(mirrored: &MirroredModules, style: TextStyle) -> Vec<String> {
+    let mut changed = Vec::new();
+    for module in &mirrored.modules {
+        if !style.verbose && module.action == MirrorAction::Kept {
+            continue;
+        }
+        let mut note = "";
+        if module.action == MirrorAction::Replaced {
+            note = "its directory had different files";
+        }
+        let size = module.size.map(bytes).unwrap_or_default();
+        let cells = vec![module.name.clone(), size, note.to_owned()];
+        changed.push((symbol(module.action), cells));
+    }
+    let mut removed = Vec::new();
+    for directory in &mirrored.removed {
+        let cells = vec![directory.path.display().to_string(), bytes(directory.size)];
+        removed.push((("-", Color::Red), cells));
+    }
+    [symbol_rows(changed, style), symbol_rows(removed, style)].concat()
+}
+
+/// `Mirrored 4 packages of modules in DIR: 1 added (12.40 KiB), 3 already there (96.00 KiB)`; empty
+/// if errors prevented all of them.
+pub(crate) fn summary(
+    mirrored: &MirroredModules,
+    target: &MirrorTarget,
+    is_dry_run: bool,
+) -> Option<String> {
+    let MirroredModules {
+        modules,
+        removed,
+        errors,
+        ..
+    } = mirrored;
+    let of_action = |action| -> Vec<_> {
+        let modules = modules.iter();
+        modules.filter(|module| module.action == action).collect()
+    };
+    let kept = of_action(MirrorAction::Kept);
+    let added = of_action(MirrorAction::Added);
+    let replaced = of_action(MirrorAction::Replaced);
+    if modules.is_empty() && removed.is_empty() {
+        if !errors.is_empty() {
+            return None;
+        }
+        return Some("Nothing to mirror: the lock files of modules record no package".to_owned());
+    }
+    let what = format!(
+        "{} of modules in {}",
+        count(modules.len(), "package"),
+        printable(&target.to_string())
+    );
+    let is_unchanged = kept.len() == modules.len() && removed.is_empty();
+    if is_unchanged && !mirrored.is_index_written && errors.is_empty() {
+        let size = size(&kept).unwrap_or_default();
+        return Some(format!("Up to date: {what} ({})", bytes(size)));
+    }
+    let [verb, is_added, is_replaced, is_removed, is_written] = if is_dry_run {
+        [
+            "Would mirror",
+            "to add",
+            "to replace",
+            "to remove",
+            "the index to write",
+        ]
+    } else {
+        [
+            "Mirrored",
+            "added",
+            "replaced",
+            "removed",
+            "the index written",
+        ]
+    };
+    let mut parts = Vec::new();
+    let removed_size = removed.iter().map(|directory| directory.size).sum();
+    for (number, words, size) in [
+        (added.len(), is_added, size(&added)),
+        (replaced.len(), is_replaced, size(&replaced)),
+        (kept.len(), "already there", size(&kept)),
+        (removed.len(), is_removed, Some(removed_size)),
+    ] {
+        if number == 0 {
+            continue;
+        }
+        match size {
+            Some(size) => parts.push(format!("{number} {words} ({})", bytes(size))),
+            None => parts.push(format!("{number} {words}")),
+        }
+    }
+    if is_unchanged && mirrored.is_index_written {
+        parts.push(is_written.to_owned());
+    }
+    Some(format!("{verb} {what}: {}", parts.join(", ")))
+}
+
+/// The line about packages that a dry run did not fetch.
+pub(crate) fn not_checked(mirrored: &MirroredModules, is_dry_run: bool) -> Option<&'static str> {
+    let mut modules = mirrored.modules.iter();
+    let is_fetched = modules.any(|module| module.action != MirrorAction::Kept);
+    let line = "Not checked: whether the packages to add can be fetched as they are locked";
+    if is_dry_run && is_fetched {
+        Some(line)
+    } else {
+        None
+    }
+}
+
+/// The size of packages in bytes, if all sizes are known.
+fn size(modules: &[&MirroredModule]) -> Option<u64> {
+    modules.iter().map(|module| module.size).sum()
+}
