@@ -12,7 +12,7 @@ use super::upgrade::modules::publish_module;
 use provlock_test::git::Repository;
 
 /// Commands that cannot run here.
-const EXCEPTIONS: [&str; 9] = [
+const EXCEPTIONS: [&str; 10] = [
     // The settings are there already; the tutorial begins without.
     "provlock init",
     // The command asks on a terminal which upgrades to make.
