@@ -151,7 +151,7 @@ exit code: 0
 ----- stdout -----
 (JSON)
 ----- stderr -----
-  = git::file://[ROOT]/modules.git?ref=488396115cabba98fb09ff1d502f167068fb044b   [SIZE]
+  = git::file://[ROOT]/modules.git?ref=[COMMIT]   [SIZE]
   = https://registry.opentofu.org/leaf.zip                                                               [SIZE]
   = https://registry.opentofu.org/site.zip                                                               [SIZE]
   = registry.opentofu.org/acme/vpc/aws 1.2.0                                                             [SIZE]
@@ -281,7 +281,7 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
     mirrored.shown(output).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + module.network     3b055be2136f   git::file://[ROOT]/modules.git//network?ref=v1.0.0
+  + module.network     [COMMIT]   git::file://[ROOT]/modules.git//network?ref=v1.0.0
   + module.site                       https://registry.opentofu.org/site.zip
   + module.site.leaf                  https://registry.opentofu.org/leaf.zip
   + module.vpc         1.2.0          registry.opentofu.org/acme/vpc/aws
