@@ -75,7 +75,7 @@ fn pages_have_no_stray_spaces_and_no_links() {
     let environment = TestEnvironment::new();
     for code in Code::ALL {
         let output = environment.provlock(["explain", code.as_str()]);
-        output.assert_code(0);
+        output.assert_code(0).assert_stdout_has(code.as_str());
         for line in output.stdout.lines() {
             assert!(!line.trim_end().contains("  "), "{code}: {line:?}");
             assert!(
