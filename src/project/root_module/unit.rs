@@ -1,7 +1,7 @@
 //! Root modules that are Terragrunt units: by their `terragrunt.hcl` Terragrunt assembles a working
 //! directory, and runs OpenTofu or Terraform there.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -428,7 +428,43 @@ fn unknown_part(location: Location, reason: &str, text: &str) -> UnknownCall {
 
 /// The lines of files, each read once, because a file may have thousands of unknown parts.
 #[derive(Default)]
-struct FileLines(Vec<(Arc<SourceFile>, Option<Vec<CodeLine>>)>);
+struct FileLines(Vec<(Arc<SourceFile>, Option<LinesByBlock>)>);
+
+/// The lines of a file. Each unknown part asks for those of its block, and there may be very many.
+struct LinesByBlock {
+    lines: Vec<CodeLine>,
+    /// Where the lines begin in the text.
+    starts: Vec<usize>,
+    /// The indexes of the lines of each block.
+    blocks: HashMap<String, Vec<usize>>,
+}
+
+impl LinesByBlock {
+    fn of(text: &str) -> Option<Self> {
+        let lines = code_lines(text).ok()?;
+        let mut blocks: HashMap<String, Vec<usize>> = HashMap::new();
+        for (index, line) in lines.iter().enumerate() {
+            if let Some(indexes) = blocks.get_mut(&line.block) {
+                indexes.push(index);
+            } else {
+                blocks.insert(line.block.clone(), vec![index]);
+            }
+        }
+        let mut starts = vec![0];
+        starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1));
+        Some(Self {
+            lines,
+            starts,
+            blocks,
+        })
+    }
+
+    /// The line at a position in the text.
+    fn at(&self, position: usize) -> Option<&CodeLine> {
+        let number = self.starts.partition_point(|start| *start <= position);
+        self.lines.get(number - 1)
+    }
+}
 
 impl FileLines {
     /// The text at a location without comments and white space: that of a whole block that
@@ -439,40 +475,38 @@ impl FileLines {
         if own.is_empty() {
             return location.path().display().to_string();
         }
-        let Some(lines) = self.of(&location.file) else {
+        let Some(file) = self.of(&location.file) else {
             return own;
         };
-        let before = &text.as_bytes()[..location.span.start];
-        let number = memchr::memchr_iter(b'\n', before).count();
-        let Some(line) = lines.get(number) else {
+        let Some(line) = file.at(location.span.start) else {
             return own;
         };
         if !line.block.starts_with("generate") {
             return own;
         }
         let mut block = String::new();
-        for other in lines {
-            if other.block == line.block {
-                block.push_str(&if other.is_text {
-                    other.code.clone()
-                } else {
-                    code(&other.code)
-                });
-                block.push('\n');
+        for index in file.blocks.get(&line.block).into_iter().flatten() {
+            let line = &file.lines[*index];
+            if line.is_text {
+                block.push_str(&line.code);
+            } else {
+                block.push_str(&code(&line.code));
             }
+            block.push('\n');
         }
         block
     }
 
-    fn of(&mut self, file: &Arc<SourceFile>) -> Option<&[CodeLine]> {
+    fn of(&mut self, file: &Arc<SourceFile>) -> Option<&LinesByBlock> {
         let mut known = self.0.iter();
         let mut index = self.0.len();
         if let Some(known) = known.position(|(known, _)| Arc::ptr_eq(known, file)) {
             index = known;
         } else {
-            self.0.push((Arc::clone(file), code_lines(&file.text).ok()));
+            self.0
+                .push((Arc::clone(file), LinesByBlock::of(&file.text)));
         }
-        self.0[index].1.as_deref()
+        self.0[index].1.as_ref()
     }
 }
 
