@@ -430,10 +430,11 @@ fn unknown_part(location: Location, reason: &str, text: &str) -> UnknownCall {
 #[derive(Default)]
 struct FileLines(Vec<(Arc<SourceFile>, Option<LinesByBlock>)>);
 
-/// The lines of a file. Each unknown part asks for those of its block, and there may be very many.
+/// The lines of a file by their blocks. There may be very many unknown parts, and each asks for the
+/// lines of its block.
 struct LinesByBlock {
     lines: Vec<CodeLine>,
-    /// Where the lines begin in the text.
+    /// Positions in the text at which the lines begin.
     starts: Vec<usize>,
     /// The indexes of the lines of each block.
     blocks: HashMap<String, Vec<usize>>,
