@@ -237,6 +237,14 @@ impl StateStorage {
         STORES.iter().any(|name| self.arguments.contains_key(*name))
     }
 
+    /// Whether a file has an argument that selects a store and that this backend lacks, so that
+    /// `init` needs such a file.
+    pub(crate) fn is_completed_by(&self, file: &Self) -> bool {
+        let completes =
+            |name: &str| !self.arguments.contains_key(name) && file.arguments.contains_key(name);
+        stores_of(&self.name).iter().any(|name| completes(name))
+    }
+
     /// Whether all arguments are arguments of backends, and one selects a store.
     pub(crate) fn is_only_of_backend(&self) -> bool {
         self.selects_store() && self.arguments.keys().all(|name| is_of_backend(name))
@@ -402,6 +410,24 @@ fn add_unknown(text: &mut String, unknown: &Unknown) {
         text.push_str(location.file.text.get(span).unwrap_or_default());
     }
     text.push('>');
+}
+
+/// The arguments that select the store of a block such as `backend "s3"` or `cloud`.
+fn stores_of(block: &str) -> &'static [&'static str] {
+    let kind = block.split('"').nth(1).unwrap_or(block);
+    match kind {
+        "s3" | "gcs" | "oss" | "cos" => &["bucket"],
+        "http" | "consul" => &["address"],
+        "pg" => &["conn_str"],
+        "azurerm" => &[
+            "container_name",
+            "resource_group_name",
+            "storage_account_name",
+        ],
+        "remote" | "cloud" => &["hostname", "organization", "workspaces"],
+        // Others are known by a key or a path, which selects a state.
+        _ => &[],
+    }
 }
 
 /// Whether a backend has an argument of this name.

@@ -35,15 +35,15 @@ const INIT_ARGUMENTS: [&str; 10] = [
     "TF_PLUGIN_CACHE",
     "TF_REGISTRY_",
 ];
-/// Words of settings of OpenTofu and Terraform for the user, under whatever name.
-const CLI_WORDS: [&str; 6] = [
+/// Words that only settings of OpenTofu and Terraform for the user have, under whatever name.
+const CLI_WORDS: [&str; 4] = [
     "provider_installation",
-    "host \"",
-    "credentials \"",
     "credentials_helper",
     "dev_overrides",
     "plugin_cache_dir",
 ];
+/// Blocks of such settings that other programs may have, too.
+const PERHAPS_CLI_WORDS: [&str; 2] = ["host \"", "credentials \""];
 /// Words that choose the version of a tool.
 const TOOL_WORDS: [&str; 4] = ["terraform", "tofu", "terragrunt", "atmos"];
 /// Attributes of git that change what is checked out, merged or archived.
@@ -191,15 +191,28 @@ fn settings_of_any_name(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option
     let contents = [&file.before, &file.now].into_iter().flatten();
     for bytes in contents {
         let text = String::from_utf8_lossy(bytes);
-        let is_of_cli = |line: &str| CLI_WORDS.iter().any(|word| line.starts_with(word));
-        if text.lines().map(str::trim).any(is_of_cli) && !file.is_of_terragrunt() {
+        if begins_line(&text, &CLI_WORDS) && !file.is_of_terragrunt() {
             return Some(not_decided(CLI_EFFECT));
+        }
+        if begins_line(&text, &PERHAPS_CLI_WORDS) && !file.is_of_terragrunt() {
+            let is_certain = begins_line(&text, &["services"]);
+            return Some(if is_certain {
+                not_decided(CLI_EFFECT)
+            } else {
+                decided("may decide from where providers are installed")
+            });
         }
     }
     if file.has_only_arguments_of_backend() && !is_of_variables(facts, file.path) {
         return backend_file(facts, file);
     }
     None
+}
+
+/// Whether a line of a text begins with one of these words.
+fn begins_line(text: &str, words: &[&str]) -> bool {
+    let mut lines = text.lines().map(str::trim_start);
+    lines.any(|line| words.iter().any(|word| line.starts_with(word)))
 }
 
 /// Whether a file has values of variables: it is loaded by its name, or a module beside it or above
@@ -320,6 +333,9 @@ fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect>
     if is_other || file.is_of_terragrunt() {
         return None;
     }
+    if file.kind != DecidingKind::Backend && !is_needed_by_a_backend(facts, file) {
+        return Some(decided("may decide where a state is"));
+    }
     let effect = "decides where a state is";
     let Some(now) = file.storage(file.now.as_deref()) else {
         let is_removed = file.now.is_none();
@@ -346,6 +362,25 @@ fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect>
         decided(effect)
     } else {
         not_decided(effect)
+    })
+}
+
+/// Whether `init` is likely to get a file under any name: it has nothing but arguments of backends,
+/// and a backend at the base lacks one of them. Settings of other programs and values of variables
+/// may have the same names.
+fn is_needed_by_a_backend(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> bool {
+    let is_of_variables =
+        file.kind == DecidingKind::Settings && file.path.extension() == Some(OsStr::new("tfvars"));
+    if is_of_variables || !file.has_only_arguments_of_backend() {
+        return false;
+    }
+    let backends = &facts.readings.whole().storages;
+    let contents = [&file.before, &file.now].into_iter().flatten();
+    let mut storages = contents.filter_map(|bytes| file.storage(Some(bytes)));
+    storages.any(|storage| {
+        backends
+            .iter()
+            .any(|backend| backend.is_completed_by(&storage))
     })
 }
 

@@ -30,7 +30,7 @@ const CDKTF_INPUT: &str = "cdktf.json";
 /// Files that list modules which a program copies into the repository.
 const VENDORING: [&str; 3] = ["Terrafile", "component.yaml", "vendor.yaml"];
 /// Directories in which OpenTofu and Terraform look for providers without a registry.
-const PLUGIN_DIRECTORIES: [&str; 2] = ["terraform.d", ".terraform.d"];
+const PLUGIN_DIRECTORIES: [&str; 2] = ["terraform.d/plugins", ".terraform.d/plugins"];
 /// Files that choose the version of a tool.
 const VERSION_FILES: [&str; 8] = [
     ".terraform-version",
@@ -123,7 +123,7 @@ impl DecidingKind {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let ends_with = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         let is_in = |directory: &str| path.iter().any(|part| part == directory);
-        if PLUGIN_DIRECTORIES.into_iter().any(is_in) {
+        if is_of_plugins(path) {
             return Some(Self::PluginDirectory);
         }
         if CLI_CONFIGURATIONS.contains(&name) || ends_with(&CLI_ENDS) {
@@ -211,6 +211,15 @@ impl DecidingKind {
     pub(super) fn is_of_any_program(self) -> bool {
         matches!(self, Self::Settings | Self::Yaml | Self::Script)
     }
+}
+
+/// Whether a file is in a directory in which OpenTofu and Terraform look for providers.
+fn is_of_plugins(path: &Path) -> bool {
+    path.ancestors().skip(1).any(|directory| {
+        PLUGIN_DIRECTORIES
+            .iter()
+            .any(|plugins| directory.ends_with(plugins))
+    })
 }
 
 /// Whether the name of a file is usual for arguments of a backend.
