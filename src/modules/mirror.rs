@@ -123,13 +123,13 @@ impl ModuleMirror {
     /// Reads the list of packages.
     ///
     /// # Errors
-    /// The directory is no mirror of modules.
+    /// The directory is not a mirror of modules.
     pub(super) fn index(&self) -> Result<&Index> {
         let index = self.index.get_or_init(|| match self.read_index() {
             Ok(Some(index)) => Ok(index),
             Ok(None) => {
                 let message = format!(
-                    "{} is no mirror of modules: it has no {INDEX}",
+                    "{} is not a mirror of modules: {INDEX} is missing",
                     self.directory().display()
                 );
                 Err(Diagnostic::error(Code::InvalidPackage, message)

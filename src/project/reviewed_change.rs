@@ -173,25 +173,36 @@ impl ReviewedChange {
         &'a self,
         start: &'a Path,
         filter: &'a Filter,
-    ) -> impl Iterator<Item = &'a Path> {
-        let is_other = |path: &Path| {
-            let now = lockfile::read(path);
-            now.map_or(true, |now| {
-                now.is_some_and(|now| self.file_before(path).map(lines) != Some(lines(&now)))
-            })
-        };
-        let is_meant = move |path: &Path, directory: &Path| match (
-            filter.takes(directory),
-            self.unchanged(path),
-        ) {
-            (is_taken, Some(_)) => is_taken,
-            (true, None) => path.exists(),
-            (false, None) => is_other(path),
-        };
-        let below = self
-            .now_named(LOCK_FILE_NAME)
-            .filter(move |path| path.starts_with(start));
-        below.filter_map(move |path| path.parent().filter(|directory| is_meant(path, directory)))
+    ) -> Vec<&'a Path> {
+        let mut directories = Vec::new();
+        for path in self.now_named(LOCK_FILE_NAME) {
+            let Some(directory) = path.parent() else {
+                continue;
+            };
+            if !path.starts_with(start) {
+                continue;
+            }
+            let is_meant = if self.unchanged(path).is_some() {
+                filter.takes(directory)
+            } else if filter.takes(directory) {
+                path.exists()
+            } else {
+                self.has_other_lines(path)
+            };
+            if is_meant {
+                directories.push(directory);
+            }
+        }
+        directories
+    }
+
+    /// Whether a lock file has other lines than at the base. One that cannot be read may have.
+    fn has_other_lines(&self, lock_file: &Path) -> bool {
+        match lockfile::read(lock_file) {
+            Ok(Some(now)) => self.file_before(lock_file).map(lines) != Some(lines(&now)),
+            Ok(None) => false,
+            Err(_) => true,
+        }
     }
 
     /// The directories in which the change touches something. A directory of tests also stands for
@@ -207,17 +218,26 @@ impl ReviewedChange {
 
     /// Lock files that the change removes, in the directories for which `is_meant` returns true.
     pub(super) fn removed(&self, is_meant: impl Fn(&Path) -> bool) -> BTreeSet<&Path> {
-        let is_there = |path: &Path| {
-            self.unchanged(path).is_some() || path.exists() || self.omitted.contains(path)
-        };
-        let is_gone = |path: &Path| !self.files_now.contains(path.as_os_str()) || !is_there(path);
-        let before = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME]
-            .into_iter()
-            .flat_map(|name| self.before_named(name));
-        let before = before.map(|(path, _)| path);
-        before
-            .filter(|path| path.parent().is_some_and(&is_meant) && is_gone(path))
-            .collect()
+        let mut removed = BTreeSet::new();
+        for name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
+            for (path, _) in self.before_named(name) {
+                if path.parent().is_some_and(&is_meant) && self.is_gone(path) {
+                    removed.insert(path);
+                }
+            }
+        }
+        removed
+    }
+
+    /// Whether a file of the base is not tracked any more, or not on disk. A sparse checkout omits
+    /// files that are still there.
+    fn is_gone(&self, path: &Path) -> bool {
+        if !self.files_now.contains(path.as_os_str()) {
+            return true;
+        }
+        let is_there =
+            self.unchanged(path).is_some() || path.exists() || self.omitted.contains(path);
+        !is_there
     }
 
     /// The topmost directory, this one or one above it, that contains no configuration, lock file
@@ -429,13 +449,13 @@ impl ReviewedChange {
             &now
         };
         let [before, now] = [before, &now].map(submodule::settings);
-        let is_altered = |path: &&String| before.get(*path) != now.get(*path);
-        let altered = before
-            .keys()
-            .chain(now.keys())
-            .filter(is_altered)
-            .map(|path| self.top.join(path));
-        altered.chain(self.submodules.iter().cloned()).collect()
+        let mut altered = self.submodules.clone();
+        for path in before.keys().chain(now.keys()) {
+            if before.get(path) != now.get(path) {
+                altered.insert(self.top.join(path));
+            }
+        }
+        altered
     }
 
     /// The link that the change makes of a path or of a directory above, if it makes one.

@@ -180,7 +180,7 @@ fn modules_come_from_the_mirror_and_from_nowhere_else() {
     mirrored.run(&["get"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-package]: [ROOT]/mirror is no mirror of modules: it has no index.json
+error[invalid-package]: [ROOT]/mirror is not a mirror of modules: index.json is missing
   --> main.tf:2:12
    |
  2 |   source = "git::file://[ROOT]/modules.git//network?ref=v1.0.0"
@@ -237,12 +237,12 @@ Installed 4 modules: network, site, site.leaf, vpc
     environment
         .provlock(["get", "--modules-mirror", "nowhere"])
         .assert_code(2)
-        .assert_stderr_has("nowhere is no mirror of modules");
+        .assert_stderr_has("nowhere is not a mirror of modules");
     environment.write("provlock.toml", "[modules]\nmirror = \"nowhere\"\n");
     environment
         .provlock(["get"])
         .assert_code(2)
-        .assert_stderr_has("is no mirror of modules: it has no index.json");
+        .assert_stderr_has("is not a mirror of modules: index.json is missing");
     mirrored.run(&["get"]).assert_code(0);
 }
 

@@ -331,8 +331,12 @@ pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<I
         return Vec::new();
     }
     // This command takes patterns; a path that begins like this is not read as a pattern.
-    let line = |path: &&PathBuf| [b"./", path.as_os_str().as_encoded_bytes(), b"\0"].concat();
-    let input: Vec<u8> = paths.iter().flat_map(line).collect();
+    let mut input = Vec::new();
+    for path in paths {
+        input.extend_from_slice(b"./");
+        input.extend_from_slice(path.as_os_str().as_encoded_bytes());
+        input.push(0);
+    }
     let arguments = [
         "check-ignore",
         "--stdin",
@@ -344,17 +348,22 @@ pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<I
         .and_then(Output::successful)
         .unwrap_or_default();
     let fields: Vec<&[u8]> = printed.split(|byte| *byte == 0).collect();
-    let rule = |fields: &[&[u8]]| {
-        let [file, line, pattern, _] = fields else {
-            return None;
-        };
-        let line = std::str::from_utf8(line).ok()?.parse().ok()?;
-        (!pattern.starts_with(b"!")).then(|| IgnoreRule {
-            file: native_path(file),
-            line,
-        })
+    fields.chunks_exact(4).map(ignore_rule).collect()
+}
+
+/// The rule in the four fields that `git check-ignore` prints about a path; `None` if no rule
+/// ignores it.
+fn ignore_rule(fields: &[&[u8]]) -> Option<IgnoreRule> {
+    let [file, line, pattern, _] = fields else {
+        return None;
     };
-    fields.chunks_exact(4).map(rule).collect()
+    if pattern.starts_with(b"!") {
+        return None;
+    }
+    Some(IgnoreRule {
+        file: native_path(file),
+        line: std::str::from_utf8(line).ok()?.parse().ok()?,
+    })
 }
 
 /// The contents of files, given their object names and their paths. Neither filters nor textconv

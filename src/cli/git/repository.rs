@@ -193,24 +193,30 @@ impl Repository {
         let Some(tracked) = self.tracked() else {
             return Vec::new();
         };
-        let below = |directory: PathBuf| {
-            let below = tracked.range(directory.join("").into_os_string()..);
-            let paths = tracked
-                .get(directory.as_os_str())
-                .into_iter()
-                .chain(below)
-                .map(Path::new);
-            paths.take_while(move |path| path.starts_with(&directory))
-        };
-        let files: BTreeSet<_> = self
-            .data_directories(root)
-            .into_iter()
-            .flat_map(below)
-            .collect();
-        let files = files.into_iter().map(|path| self.top.join(path));
-        files
-            .map(|path| path.strip_prefix(root).map(Path::to_owned).unwrap_or(path))
-            .collect()
+        let mut files = BTreeSet::new();
+        for directory in self.data_directories(root) {
+            // A link in its place is a file for git.
+            if tracked.contains(directory.as_os_str()) {
+                files.insert(directory.clone());
+            }
+            for path in tracked.range(directory.join("").into_os_string()..) {
+                let path = Path::new(path);
+                if !path.starts_with(&directory) {
+                    break;
+                }
+                files.insert(path.to_owned());
+            }
+        }
+
+        let mut relative = Vec::new();
+        for file in files {
+            let path = self.top.join(file);
+            match path.strip_prefix(root) {
+                Ok(below) => relative.push(below.to_owned()),
+                Err(_) => relative.push(path),
+            }
+        }
+        relative
     }
 
     /// Whether the compared commit has the same files in the data directories of a root module,
@@ -478,17 +484,7 @@ impl Repository {
     /// not followed, because the change may have created them.
     pub(crate) fn before(&self, commit: &str, path: &Path) -> Result<Before> {
         let path = files::join(&self.directory, path);
-        let directory = path
-            .parent()
-            .and_then(|directory| canonicalize(directory).ok());
-        let canonical = directory
-            .zip(path.file_name())
-            .map(|(directory, name)| directory.join(name));
-        let own = Some(&path)
-            .filter(|path| path.starts_with(&self.top))
-            .cloned();
-        let inside = canonical.filter(|path| path.starts_with(&self.top));
-        let Some(path) = own.or(inside) else {
+        let Some(path) = self.inside(path) else {
             return Ok(Before::Outside);
         };
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
@@ -500,6 +496,19 @@ impl Repository {
         Ok(Before::Inside(
             self.contents(blobs)?.0.remove(path.as_os_str()),
         ))
+    }
+
+    /// An absolute path in the repository, as it is or with its directory's links followed; `None`
+    /// for a path outside.
+    fn inside(&self, path: PathBuf) -> Option<PathBuf> {
+        if path.starts_with(&self.top) {
+            return Some(path);
+        }
+        let canonical = canonicalize(path.parent()?).ok()?.join(path.file_name()?);
+        if !canonical.starts_with(&self.top) {
+            return None;
+        }
+        Some(canonical)
     }
 
     /// Contents of blobs, by their path on disk. Most are the current content of files, so git need
@@ -617,19 +626,25 @@ impl VersionControl for Repository {
     }
 
     fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
-        let path_of = |root: &&Path| {
-            let root = canonicalize(root).ok().filter(|root| self.holds(root))?;
-            self.path_in(&root, LOCK_FILE_NAME)
-        };
-        let paths: Vec<_> = roots.iter().map(path_of).collect();
-        let known: Vec<&PathBuf> = paths.iter().flatten().collect();
-        let mut rules = ignore_rules(&self.top, &known)
-            .into_iter()
-            .map(|rule| rule.map(|rule| self.place(&rule)));
-        paths
-            .iter()
-            .map(|path| path.as_ref().and_then(|_| rules.next().flatten()))
-            .collect()
+        let mut paths = Vec::new();
+        for root in roots {
+            let canonical = canonicalize(root).ok();
+            let inside = canonical.filter(|root| self.holds(root));
+            paths.push(inside.and_then(|root| self.path_in(&root, LOCK_FILE_NAME)));
+        }
+        let asked: Vec<&PathBuf> = paths.iter().flatten().collect();
+
+        // One answer for each path that was asked about.
+        let mut answers = ignore_rules(&self.top, &asked).into_iter();
+        let mut rules = Vec::new();
+        for path in &paths {
+            let mut rule = None;
+            if path.is_some() {
+                rule = answers.next().flatten();
+            }
+            rules.push(rule.map(|rule| self.place(&rule)));
+        }
+        rules
     }
 }
 

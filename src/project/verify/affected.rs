@@ -44,7 +44,7 @@ fn is_touched(change: &ReviewedChange, directory: &Path) -> bool {
     change.touched.contains(directory) || change.touched.contains(&directory.join("tests"))
 }
 
-/// Whether something that is not known for a root module depends on files that the change alters.
+/// Whether an unknown part of a root module depends on files that the change alters.
 fn reads_altered_files(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> bool {
     let declared = &root.declared;
     let mut reads = Vec::new();

@@ -2,7 +2,6 @@
 //! and publishers.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::affected::is_affected;
 use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
@@ -501,48 +500,49 @@ fn new_provider(
     root: &AuditedRoot<'_>,
     facts: &BaseFacts<'_>,
     address: &ProviderAddress,
-) -> impl Iterator<Item = Diagnostic> + use<> {
+) -> Vec<Diagnostic> {
     let AddressParts {
         hostname,
         namespace,
         ..
     } = &**address;
+    let mut has_host = false;
+    let mut has_namespace = false;
+    for known in &facts.providers {
+        if known.hostname == *hostname {
+            has_host = true;
+            has_namespace |= known.namespace == *namespace;
+        }
+    }
+    let mut findings = Vec::new();
+
     // The first lock file of a repository uses the default registry of its tool.
     let is_default = facts.providers.is_empty() && hostname.is_default_of(root.module.dialect);
-    let is_known =
-        |known: &ProviderAddress| known.hostname == *hostname && known.namespace == *namespace;
-    let host = (!facts
-        .providers
-        .iter()
-        .any(|known| known.hostname == *hostname)
-        && !is_default)
-        .then(|| {
-            let message = format!("the host {hostname} is new: the base locks no provider from it");
-            let finding = Diagnostic::publisher_added(Reason::HostAdded, message);
-            let finding = if root.module.settings.policy.denies_new_hosts() {
-                Diagnostic {
-                    severity: Severity::Error,
-                    ..finding
-                }
-            } else {
-                finding
-            };
-            finding.help("find out who runs the host, because it controls the packages")
-        });
-    let namespace = (!facts.providers.iter().any(is_known)).then(|| {
+    if !has_host && !is_default {
+        let message = format!("the host {hostname} is new: the base locks no provider from it");
+        let mut finding = Diagnostic::publisher_added(Reason::HostAdded, message);
+        if root.module.settings.policy.denies_new_hosts() {
+            finding.severity = Severity::Error;
+        }
+        let help = "find out who runs the host, because it controls the packages";
+        findings.push(finding.help(help));
+    }
+
+    if !has_namespace {
         let message = format!(
             "the namespace {hostname}/{namespace} is new: the base locks no provider from it"
         );
-        Diagnostic::publisher_added(Reason::NamespaceAdded, message)
-            .help("find out whose namespace it is")
-    });
+        let finding = Diagnostic::publisher_added(Reason::NamespaceAdded, message);
+        findings.push(finding.help("find out whose namespace it is"));
+    }
+
     let message = format!(
         "{} is new: no lock file of the base contains it",
         root.name(address)
     );
-    let provider = Diagnostic::publisher_added(Reason::ProviderAdded, message);
-    let provider = provider.help("make sure that this provider and its publisher are intended");
-    [host, namespace, Some(provider)].into_iter().flatten()
+    let finding = Diagnostic::publisher_added(Reason::ProviderAdded, message);
+    findings.push(finding.help("make sure that this provider and its publisher are intended"));
+    findings
 }
 
 /// Compares the lock file of modules with that of the base.
@@ -657,23 +657,24 @@ fn different_package<'a>(
     old: Option<&LockedModule>,
     new: &LockedModule,
 ) -> Option<&'a LockedModule> {
-    let is_same_version =
-        |known: &LockedModule| (&known.source, &known.version) == (&new.source, &new.version);
-    let is_equal = |known: &LockedModule| {
-        known.package == new.package && scheme_replaced(known, new).is_none()
-    };
-    let known = || {
-        facts
-            .modules_before
-            .iter()
-            .map(Arc::as_ref)
-            .filter(|known| is_same_version(known))
-    };
-    if old.is_some_and(is_same_version) || known().any(is_equal) {
-        None
-    } else {
-        known().next()
+    if old.is_some_and(|old| is_same_version(old, new)) {
+        return None;
     }
+    let mut different = None;
+    for before in &facts.modules_before {
+        if !is_same_version(before, new) {
+            continue;
+        }
+        if before.package == new.package && scheme_replaced(before, new).is_none() {
+            return None;
+        }
+        different = different.or(Some(before.as_ref()));
+    }
+    different
+}
+
+fn is_same_version(one: &LockedModule, other: &LockedModule) -> bool {
+    one.source == other.source && one.version == other.version
 }
 
 /// The scheme whose hashes changed while the package did not. A package has one hash of each
