@@ -196,7 +196,7 @@ impl ReviewedChange {
         directories
     }
 
-    /// Whether a lock file has other lines than at the base. One that cannot be read may have.
+    /// Whether a lock file has other lines than at the base, or cannot be read.
     fn has_other_lines(&self, lock_file: &Path) -> bool {
         match lockfile::read(lock_file) {
             Ok(Some(now)) => self.file_before(lock_file).map(lines) != Some(lines(&now)),
