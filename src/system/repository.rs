@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Environment, canonicalize};
+use super::{Environment, OnceMap, canonicalize};
 
 /// Returns the top of the work tree around an absolute path without symlinks: the nearest directory
 /// upwards that contains `.git`.
@@ -26,6 +26,25 @@ pub fn top(path: &Path) -> Option<PathBuf> {
     let canonical = canonicalize(path).ok()?;
     let top = canonical.ancestors().find(|directory| is_top(directory))?;
     Some(top.to_owned())
+}
+
+/// The tops around directories without symlinks. Each directory is asked once, because root modules
+/// have most of the directories above them in common.
+#[derive(Debug, Default)]
+pub struct Tops {
+    known: OnceMap<PathBuf, Option<PathBuf>>,
+}
+
+impl Tops {
+    /// [`top`] of a directory without symlinks.
+    pub fn around(&self, directory: &Path) -> Option<PathBuf> {
+        self.known.get_or_compute(&directory.to_owned(), || {
+            if is_top(directory) {
+                return Some(directory.to_owned());
+            }
+            self.around(directory.parent()?)
+        })
+    }
 }
 
 /// [`top`] of a directory without symlinks. Outside of a repository, the current directory stands
@@ -104,8 +123,11 @@ mod tests {
             ("a/absent", "a"),
         ] {
             assert_eq!(top(&tree.at(path)), Some(tree.at(expected)), "{path}");
+            let tops = Tops::default();
+            assert_eq!(tops.around(&tree.at(path)), Some(tree.at(expected)));
         }
         assert_eq!(top(&tree.at("elsewhere/d")), None);
+        assert_eq!(Tops::default().around(&tree.at("elsewhere/d")), None);
     }
 
     #[test]

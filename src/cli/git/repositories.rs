@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use provlock::diagnostic::Location;
 use provlock::project::verify::{Obstacle, Tracking};
 use provlock::project::{Tracked, VersionControl};
-use provlock::system::{canonicalize, repository};
+use provlock::system::canonicalize;
+use provlock::system::repository::Tops;
 
 use super::repository::Repository;
 
@@ -19,6 +20,7 @@ pub(crate) struct Repositories {
     current: Option<Repository>,
     /// By their tops.
     others: Mutex<BTreeMap<PathBuf, Arc<Repository>>>,
+    tops: Tops,
 }
 
 impl Repositories {
@@ -29,6 +31,7 @@ impl Repositories {
             current: Repository::around(directory, data_directory.clone()),
             data_directory,
             others: Mutex::default(),
+            tops: Tops::default(),
         }
     }
 
@@ -39,7 +42,7 @@ impl Repositories {
 
     /// The nearest repository around a directory without symlinks, if that is not the current one.
     fn other(&self, root: &Path) -> Option<Arc<Repository>> {
-        let top = repository::top(root)?;
+        let top = self.tops.around(root)?;
         if self
             .current
             .as_ref()

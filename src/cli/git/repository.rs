@@ -16,7 +16,8 @@ use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::verify::{Obstacle, Tracking, may_decide};
 use provlock::project::{ReviewedChange, Tracked, VersionControl};
 use provlock::settings;
-use provlock::system::{Overlay, canonicalize, files, parallel, repository};
+use provlock::system::repository::{self, Tops};
+use provlock::system::{Overlay, canonicalize, files, parallel};
 
 use super::base_tree::{self, BaseFiles};
 use super::command::{
@@ -48,6 +49,7 @@ pub(crate) struct Repository {
     data: OnceLock<BTreeMap<OsString, Option<String>>>,
     /// Lock files that are neither tracked nor ignored.
     others: OnceLock<Result<BTreeSet<OsString>>>,
+    tops: Tops,
 }
 
 /// The content of a file in a commit.
@@ -112,6 +114,7 @@ impl Repository {
             tracked: OnceLock::new(),
             data: OnceLock::new(),
             others: OnceLock::new(),
+            tops: Tops::default(),
         }
     }
 
@@ -610,7 +613,7 @@ impl Repository {
     /// Whether no other repository, such as a submodule, is between the top and a directory without
     /// symlinks.
     fn holds(&self, directory: &Path) -> bool {
-        repository::top(directory).as_ref() == Some(&self.top)
+        self.tops.around(directory).as_ref() == Some(&self.top)
     }
 }
 

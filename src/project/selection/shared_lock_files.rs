@@ -47,23 +47,23 @@ impl Session<'_> {
     /// share a lock file with them through links.
     pub(super) fn find_sharing(&self, list: &mut [FoundRoot]) {
         let mut listed = BTreeMap::<Linked, Vec<(PathBuf, PathBuf)>>::new();
+        let mut of_roots = Vec::new();
         for root in list.iter() {
-            let Some(canonical) = &root.canonical else {
-                continue;
-            };
             let files = LockFiles::of(self.tree(), root);
-            for file in [files.providers, files.modules].into_iter().flatten() {
-                let roots = listed.entry(file).or_default();
-                roots.push((root.path.clone(), canonical.clone()));
+            if let Some(canonical) = &root.canonical {
+                for file in [&files.providers, &files.modules].into_iter().flatten() {
+                    let roots = listed.entry(file.clone()).or_default();
+                    roots.push((root.path.clone(), canonical.clone()));
+                }
             }
+            of_roots.push(files);
         }
 
         let mut reported = BTreeSet::new();
-        for root in list {
+        for (root, files) in list.iter_mut().zip(of_roots) {
             if root.is_policy_only() {
                 continue;
             }
-            let files = LockFiles::of(self.tree(), root);
             let with_providers = self.linked_to(root, files.providers.as_ref(), &listed);
             let with_modules = self.linked_to(root, files.modules.as_ref(), &listed);
             if let Some(file) = &files.providers
