@@ -28,8 +28,8 @@ pub fn top(path: &Path) -> Option<PathBuf> {
     Some(top.to_owned())
 }
 
-/// The tops around directories without symlinks. Each directory is asked once, because root modules
-/// have most of the directories above them in common.
+/// The tops around directories without symlinks. Each directory is looked at once, because root
+/// modules have most of the directories above them in common.
 #[derive(Debug, Default)]
 pub struct Tops {
     known: OnceMap<PathBuf, Option<PathBuf>>,
