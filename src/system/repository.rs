@@ -45,14 +45,27 @@ impl Tops {
             self.around(directory.parent()?)
         })
     }
+
+    /// [`top_or_current`] of a directory without symlinks.
+    pub(crate) fn around_or_current(&self, directory: &Path, environment: &Environment) -> PathBuf {
+        match self.around(directory) {
+            Some(top) => top,
+            None => without_top(directory, environment),
+        }
+    }
 }
 
 /// [`top`] of a directory without symlinks. Outside of a repository, the current directory stands
 /// for one if it is above the directory; otherwise the directory itself does.
 pub(crate) fn top_or_current(directory: &Path, environment: &Environment) -> PathBuf {
-    if let Some(top) = top(directory) {
-        return top;
+    match top(directory) {
+        Some(top) => top,
+        None => without_top(directory, environment),
     }
+}
+
+/// The directory that stands for a top outside of a repository.
+fn without_top(directory: &Path, environment: &Environment) -> PathBuf {
     match canonicalize(&environment.current_directory) {
         Ok(current) if directory.starts_with(&current) => current,
         _ => directory.to_owned(),

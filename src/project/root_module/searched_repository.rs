@@ -13,8 +13,9 @@ use crate::provider::Dialect;
 use crate::settings::SettingsAbove;
 use crate::system::files::canonical_or_given;
 use crate::system::process::{self, ProcessLimits};
+use crate::system::repository::{self, Tops};
 use crate::system::tree::{Kind, Tree};
-use crate::system::{Environment, OnceMap, git, lock, repository, walk};
+use crate::system::{Environment, OnceMap, git, lock, walk};
 
 /// Time limit for git to list or to search tracked files.
 const GIT_TIME: Duration = Duration::from_secs(20);
@@ -34,6 +35,7 @@ const BYTES_SEARCHED: usize = 128 << 20;
 pub struct SearchedRepositories {
     tree: Tree,
     repositories: OnceMap<PathBuf, Arc<SearchedRepository>>,
+    tops: Tops,
     /// The settings in them.
     pub(in crate::project) settings: SettingsAbove,
 }
@@ -75,7 +77,7 @@ impl SearchedRepositories {
         directory: &Path,
         environment: &Environment,
     ) -> Arc<SearchedRepository> {
-        let top = repository::top_or_current(directory, environment);
+        let top = self.tops.around_or_current(directory, environment);
         self.at(&top, environment)
     }
 
@@ -88,7 +90,7 @@ impl SearchedRepositories {
         lock_file: &Path,
         environment: &Environment,
     ) -> Arc<SearchedRepository> {
-        let top = repository::top_or_current(root, environment);
+        let top = self.tops.around_or_current(root, environment);
         let directory = lock_file.parent().unwrap_or(&top);
         let is_above = top.starts_with(directory) && !repository::is_top(&top);
         if is_above && !contains_home(directory, environment) {

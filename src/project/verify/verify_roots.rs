@@ -119,7 +119,9 @@ impl Session<'_> {
         }
 
         let audited = self.audit(&module, options, facts, &mut report);
-        // No other root module reads this directory, and there may be very many.
+        // No command locks the unit of a stack before the stack is generated.
+        let is_stack = !module.has_configuration(&self.modules) && module.has_stack(self.tree());
+        // From here on nothing reads this directory, and there may be very many.
         self.modules.forget(&module.canonical);
         audited?;
 
@@ -131,8 +133,6 @@ impl Session<'_> {
         let errors = take(&mut report.errors).into_iter().collect();
         report.errors = module.name(errors).into_iter().collect();
 
-        // No command locks the unit of a stack before the stack is generated.
-        let is_stack = !module.has_configuration(&self.modules) && module.has_stack(self.tree());
         for finding in &mut report.findings {
             let Some(help) = &finding.help else {
                 continue;
