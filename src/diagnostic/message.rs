@@ -345,6 +345,13 @@ impl Diagnostic {
     /// An error of the operating system about a file: what was tried, on which path, and why it
     /// failed.
     pub fn io(attempt: &str, path: &Path, error: &std::io::Error) -> Self {
+        // A file of a revision is read by git, whose errors are complete.
+        if let Some(complete) = error
+            .get_ref()
+            .and_then(|error| error.downcast_ref::<Self>())
+        {
+            return complete.clone();
+        }
         let words = error.to_string();
         // `tempfile` adds the name of a removed file; the message contains the path already.
         let words = words

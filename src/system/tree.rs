@@ -39,6 +39,8 @@ pub struct Overlay {
     above_present: HashSet<PathBuf>,
     /// Directories above a path at which it has nothing.
     above_absent: HashSet<PathBuf>,
+    /// Whether the revision has nothing but its own files, as in a repository without a work tree.
+    is_alone: bool,
     /// Whether a directory of the work tree is [added](Overlay::is_added). Each file below asks.
     added: OnceMap<PathBuf, bool>,
     /// Reads the content of a file of the revision.
@@ -88,16 +90,6 @@ struct Found {
     node: Node,
 }
 
-impl Default for Found {
-    /// The start of every absolute path.
-    fn default() -> Self {
-        Self {
-            path: PathBuf::new(),
-            node: Node::Work(Kind::Directory),
-        }
-    }
-}
-
 impl Found {
     fn is_in_work_tree(&self) -> bool {
         matches!(self.node, Node::Work(_))
@@ -121,7 +113,7 @@ impl Tree {
     ///
     /// # Errors
     /// The path resolves to something else, the file is larger, or it cannot be read.
-    pub(crate) fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    pub fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         let Self::Revision(overlay) = self else {
             return files::read(path, limit);
         };
@@ -204,7 +196,7 @@ impl Tree {
     ///
     /// # Errors
     /// There is no link at the path.
-    pub(crate) fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+    pub fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
         let Self::Revision(overlay) = self else {
             return fs::read_link(path);
         };
@@ -241,7 +233,7 @@ impl Tree {
     ///
     /// # Errors
     /// The path does not exist, or may not be read.
-    pub(crate) fn canonicalize(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    pub fn canonicalize(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
         match self {
             Self::Work => files::canonicalize(path),
             Self::Revision(overlay) => Ok(overlay.find(path.as_ref(), true)?.path),
@@ -276,9 +268,17 @@ impl Overlay {
             replaced,
             above_present,
             above_absent,
+            is_alone: false,
             added: OnceMap::default(),
             read,
         }
+    }
+
+    /// The same revision without the work tree: nothing on disk is read.
+    #[must_use]
+    pub fn alone(mut self) -> Self {
+        self.is_alone = true;
+        self
     }
 
     /// The paths at which the revision differs from the work tree.
@@ -286,11 +286,24 @@ impl Overlay {
         &self.replaced
     }
 
+    /// The start of every absolute path.
+    fn start(&self) -> Found {
+        let node = if self.is_alone {
+            Node::Directory
+        } else {
+            Node::Work(Kind::Directory)
+        };
+        Found {
+            path: PathBuf::new(),
+            node,
+        }
+    }
+
     /// Follows a path. `follows_last` returns whether a link at the path itself is followed, too.
     fn find(&self, path: &Path, follows_last: bool) -> io::Result<Found> {
         let absolute = self.current_directory.join(path);
         let mut rest: VecDeque<OsString> = parts(&absolute).collect();
-        let mut found = Found::default();
+        let mut found = self.start();
         let mut links = 0;
         while let Some(part) = rest.pop_front() {
             match Path::new(&part).components().next() {
@@ -299,7 +312,7 @@ impl Overlay {
                     // The path has no links any more, so it can be followed again from the start.
                     let above = found.path.parent().unwrap_or(&found.path).to_owned();
                     parts(&above).rev().for_each(|part| rest.push_front(part));
-                    found = Found::default();
+                    found = self.start();
                     continue;
                 }
                 Some(_) => {}
@@ -613,6 +626,29 @@ mod tests {
                 prop_assert_eq!(tree.is_missing(&path), Tree::Work.is_missing(&expected));
             }
         }
+    }
+
+    #[test]
+    fn a_revision_without_a_work_tree_has_nothing_of_the_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = files::canonicalize(directory.path()).unwrap();
+        fs::write(top.join("only_on_disk"), "").unwrap();
+        let outside = std::env::temp_dir();
+        let replaced = [
+            (top.join("a/b"), Replaced::File("1".to_owned())),
+            (top.join("inside"), Replaced::Link("a/../a/b".into())),
+            (top.join("outside"), Replaced::Link(outside.clone())),
+        ];
+        let read: Box<ReadBlob> = Box::new(|name, _| Ok(vec![name.parse().unwrap()]));
+        let overlay = Overlay::new(top.clone(), replaced.into(), read).alone();
+        let tree = Tree::Revision(Arc::new(overlay));
+        assert_eq!(tree.read(Path::new("inside"), 1 << 20).unwrap(), [1]);
+        assert_eq!(tree.canonicalize("inside").unwrap(), top.join("a/b"));
+        for path in [&top.join("only_on_disk"), &top.join("outside"), &outside] {
+            assert!(tree.kind(path) != Some(Kind::File), "{}", path.display());
+        }
+        assert!(!tree.exists(&top.join("outside/x")));
+        assert_eq!(sorted(tree.entries(&top)).unwrap().len(), 3);
     }
 
     #[test]

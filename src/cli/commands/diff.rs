@@ -1,6 +1,6 @@
 //! `diff`: the changes between two lock files, entry by entry.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -14,7 +14,7 @@ use provlock::provider::Dialect;
 use provlock::system::{canonicalize, repository};
 
 use crate::cli::args::{ARGUMENTS, FormatArgs, NoRequestsArgs, OWN, OutputFormat, is_surely_path};
-use crate::cli::git;
+use crate::cli::git::{self, RevisionFiles};
 use crate::cli::render::diff::{self as text, Entries, FileDiff};
 use crate::cli::render::{json, markdown};
 use crate::cli::run::outcome::Outcome;
@@ -521,27 +521,23 @@ impl Revision {
         }))
     }
 
-    /// The lock files in the revision, by their paths; only these paths if there are any.
-    fn lock_files(&self, only: &[&Path]) -> Result<BTreeMap<PathBuf, String>> {
-        git::files_in(
-            Path::new("."),
-            &self.object,
-            self.is_directory,
-            only,
-            |name| is_lock_file(Path::new(name)),
-        )
+    /// The lock files in the revision; only these paths if there are any.
+    fn lock_files(&self, only: &[&Path]) -> Result<RevisionFiles> {
+        let here = Path::new(".");
+        RevisionFiles::list(here, &self.object, self.is_directory, only, is_lock_file)
     }
 
-    fn side(&self, path: &Path, bytes: Option<Vec<u8>>) -> Side {
+    /// A file among the lock files of the revision.
+    fn side(&self, path: &Path, lock_files: &RevisionFiles) -> Result<Side> {
         let separator = match self.is_directory {
             true if self.name.ends_with([':', '/']) => "",
             true => "/",
             false => ":",
         };
-        Side {
+        Ok(Side {
             name: PathBuf::from(format!("{}{separator}{}", self.name, path.display())),
-            bytes,
-        }
+            bytes: lock_files.read(path)?,
+        })
     }
 }
 
@@ -619,12 +615,13 @@ impl Revisions {
 
         let names = LOCK_FILE_NAMES.map(Path::new);
         let only = if recursive { &[][..] } else { &names };
-        let old_blobs = self.old.lock_files(only)?;
-        let mut new_blobs = BTreeMap::new();
-        let mut paths: BTreeSet<PathBuf> = old_blobs.keys().cloned().collect();
+        let old_files = self.old.lock_files(only)?;
+        let mut paths = old_files.paths.clone();
+        let mut new_files = None;
         if let Some(new) = &self.new {
-            new_blobs = new.lock_files(only)?;
-            paths.extend(new_blobs.keys().cloned());
+            let files = new.lock_files(only)?;
+            paths.extend(files.paths.iter().cloned());
+            new_files = Some((new, files));
         } else if recursive {
             let entries = git::entries(here, is_lock_file)?;
             paths.extend(entries.into_keys().map(PathBuf::from));
@@ -632,25 +629,11 @@ impl Revisions {
             paths.extend(names.map(PathBuf::from));
         }
 
-        let mut objects = BTreeMap::new();
-        for path in &paths {
-            for blobs in [&old_blobs, &new_blobs] {
-                if let Some(object) = blobs.get(path) {
-                    objects.insert(object.as_str(), path.as_path());
-                }
-            }
-        }
-        let contents = git::contents(here, &objects)?;
-
         let mut pairs = Vec::new();
         for path in paths {
-            let old_bytes = old_blobs.get(&path).and_then(|object| contents.get(object));
-            let old = self.old.side(&path, old_bytes.cloned());
-            let new = match &self.new {
-                Some(revision) => {
-                    let bytes = new_blobs.get(&path).and_then(|object| contents.get(object));
-                    revision.side(&path, bytes.cloned())
-                }
+            let old = self.old.side(&path, &old_files)?;
+            let new = match &new_files {
+                Some((revision, files)) => revision.side(&path, files)?,
                 None => Side {
                     name: path.clone(),
                     bytes: read(&path, ui)?,

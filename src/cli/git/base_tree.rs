@@ -1,23 +1,23 @@
-//! The files of the base commit, over the files of the work tree.
+//! The files of a revision, over the files of the work tree or alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::Result;
+use provlock::diagnostic::Diagnostic;
 use provlock::project::ReviewedChange;
-use provlock::project::verify::may_decide;
 use provlock::system::{Overlay, ReadBlob, Replaced};
 
-use super::command::{contents, native_path, sizes};
+use super::command::{contents, native_path, size_limit, sizes};
 
-/// Maximum size of a file that is read together with others, in bytes.
+/// Maximum size in bytes of a file that is read together with others although nothing may name it.
 const SMALL: u64 = 64 << 10;
 
-/// Objects of a commit by their paths, relative to the top of the work tree, at which the work tree
-/// differs.
+/// Objects of a revision by their paths, relative to the top of the work tree. Of the base commit
+/// these are the paths at which the work tree differs.
 pub(super) type BaseFiles = BTreeMap<OsString, BaseFile>;
 
 /// Content of a commit at a path.
@@ -32,8 +32,8 @@ pub(super) enum BaseFile {
 }
 
 impl BaseFile {
-    /// Reads the mode and the object name of a commit from `:MODE MODE OBJECT OBJECT STATUS`, which
-    /// git prints.
+    /// Reads the mode and the object name of a commit from `:MODE MODE OBJECT OBJECT STATUS` or
+    /// `MODE TYPE OBJECT`, which git prints.
     pub(super) fn of_words(words: &str) -> Self {
         let mut words = words.trim_start_matches(':').split(' ');
         let mode = words.next().unwrap_or_default();
@@ -47,13 +47,15 @@ impl BaseFile {
     }
 }
 
-/// Makes the tree of the base commit. `directory` is the current one. `added` are files that git
-/// does not track yet.
+/// Makes the tree of a revision. `directory` is the current one, and `files` are relative to `top`.
+/// `added` are files of the work tree that git does not track yet. Files that meet one of the
+/// conditions `together` are read together.
 pub(super) fn overlay(
     directory: &Path,
     top: &Path,
     files: &BaseFiles,
     added: impl IntoIterator<Item = PathBuf>,
+    together: &[IsMeant],
 ) -> Result<Overlay> {
     let mut links = BTreeMap::new();
     for (path, file) in files {
@@ -79,67 +81,119 @@ pub(super) fn overlay(
         };
         replaced.insert(top.join(path), at_base);
     }
-    let read = blob_reader(top.to_owned(), files.clone());
+    let read = Blobs::new(top, files, together).reader();
     Ok(Overlay::new(directory.to_owned(), replaced, read))
 }
 
-/// Reads blobs of the commit when they are needed: the first time all files that provlock reads by
-/// their names, because one process of git is enough for these, and then all small files that may
-/// decide.
-fn blob_reader(top: PathBuf, files: BaseFiles) -> Box<ReadBlob> {
-    let by_name = OnceLock::new();
-    let deciding = OnceLock::new();
-    Box::new(move |object, limit| {
-        let mut known = by_name.get_or_init(|| read_by_name(&top, &files).unwrap_or_default());
-        if !known.contains_key(object) {
-            known = deciding.get_or_init(|| read_deciding(&top, &files).unwrap_or_default());
+/// Condition for the path of a file.
+pub(super) type IsMeant = fn(&Path) -> bool;
+
+/// Whether provlock reads a file by its name.
+pub(super) fn is_read_by_name(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(ReviewedChange::reads)
+}
+
+/// The blobs of a revision, which are read when they are needed. One process of git is enough for
+/// many.
+struct Blobs {
+    /// Directory to which the paths are relative.
+    top: PathBuf,
+    /// Paths by object names.
+    paths: BTreeMap<String, PathBuf>,
+    /// Object names of the blobs that are read together.
+    batches: Vec<BTreeSet<String>>,
+    contents: Vec<OnceLock<BTreeMap<String, Vec<u8>>>>,
+}
+
+impl Blobs {
+    fn new(top: &Path, files: &BaseFiles, together: &[IsMeant]) -> Self {
+        let mut paths = BTreeMap::new();
+        let mut batches = vec![BTreeSet::new(); together.len()];
+        for (path, file) in files {
+            let BaseFile::File(object) = file else {
+                continue;
+            };
+            let path = Path::new(path);
+            paths.insert(object.clone(), path.to_owned());
+            for (is_meant, batch) in together.iter().zip(&mut batches) {
+                if is_meant(path) {
+                    batch.insert(object.clone());
+                    break;
+                }
+            }
         }
-        let bytes = match known.get(object) {
-            Some(bytes) => bytes.clone(),
-            None => read_one(&top, object)?,
+        Self {
+            top: top.to_owned(),
+            paths,
+            contents: batches.iter().map(|_| OnceLock::new()).collect(),
+            batches,
+        }
+    }
+
+    fn reader(self) -> Box<ReadBlob> {
+        Box::new(move |object, limit| {
+            let bytes = match self.batched(object) {
+                Some(bytes) => bytes.clone(),
+                None => self.read_one(object)?,
+            };
+            if bytes.len() as u64 > limit {
+                let why = format!("it is larger than {} MiB", limit >> 20);
+                return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+            }
+            Ok(bytes)
+        })
+    }
+
+    /// A blob of a batch, which is read with the first of them; `None` if it is read by itself.
+    fn batched(&self, object: &str) -> Option<&Vec<u8>> {
+        for (batch, contents) in self.batches.iter().zip(&self.contents) {
+            if batch.contains(object) {
+                let contents = contents.get_or_init(|| self.read_batch(batch).unwrap_or_default());
+                return contents.get(object);
+            }
+        }
+        None
+    }
+
+    /// Reads the blobs of a batch, without blobs that are too large, and without large ones that
+    /// are read only if something names them.
+    fn read_batch(&self, batch: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<u8>>> {
+        let sizes = sizes(&self.top, batch.iter().map(String::as_str))?;
+        let mut objects = BTreeMap::new();
+        for (object, size) in &sizes {
+            let Some(path) = self.paths.get(object) else {
+                continue;
+            };
+            let largest = if is_read_by_name(path) {
+                size_limit(path)
+            } else {
+                SMALL
+            };
+            if *size <= largest {
+                objects.insert(object.as_str(), path.as_path());
+            }
+        }
+        contents(&self.top, &objects)
+    }
+
+    fn read_one(&self, object: &str) -> io::Result<Vec<u8>> {
+        let path = self.paths.get(object).unwrap_or(&self.top);
+        let objects = BTreeMap::from([(object, path.as_path())]);
+        let mut contents = match contents(&self.top, &objects) {
+            Ok(contents) => contents,
+            Err(error) => return Err(as_io_error(error)),
         };
-        if bytes.len() as u64 > limit {
-            let why = format!("it is larger than {} MiB", limit >> 20);
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
-        }
-        Ok(bytes)
-    })
-}
-
-fn read_by_name(top: &Path, files: &BaseFiles) -> Result<BTreeMap<String, Vec<u8>>> {
-    let mut objects = BTreeMap::new();
-    for (path, file) in files {
-        let path = Path::new(path);
-        let name = path.file_name().and_then(|name| name.to_str());
-        if let BaseFile::File(object) = file
-            && name.is_some_and(ReviewedChange::reads)
-        {
-            objects.insert(object.as_str(), path);
-        }
+        contents
+            .remove(object)
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
-    contents(top, &objects)
 }
 
-/// Reads the files that may decide. Large ones are read by themselves if they are needed.
-fn read_deciding(top: &Path, files: &BaseFiles) -> Result<BTreeMap<String, Vec<u8>>> {
-    let mut objects = BTreeMap::new();
-    for (path, file) in files {
-        let path = Path::new(path);
-        if let BaseFile::File(object) = file
-            && may_decide(path)
-        {
-            objects.insert(object.as_str(), path);
-        }
+/// Keeps a diagnostic of git, which readers return as it is.
+fn as_io_error(error: anyhow::Error) -> io::Error {
+    match error.downcast::<Diagnostic>() {
+        Ok(diagnostic) => io::Error::other(diagnostic),
+        Err(error) => io::Error::other(error),
     }
-    let sizes = sizes(top, objects.keys().copied())?;
-    objects.retain(|object, _| sizes.get(*object).is_some_and(|size| *size <= SMALL));
-    contents(top, &objects)
-}
-
-fn read_one(top: &Path, object: &str) -> io::Result<Vec<u8>> {
-    let objects = BTreeMap::from([(object, top)]);
-    let mut contents = contents(top, &objects).map_err(io::Error::other)?;
-    contents
-        .remove(object)
-        .ok_or_else(|| io::ErrorKind::NotFound.into())
 }

@@ -398,9 +398,7 @@ pub(crate) fn contents(
                 .into());
         };
         let path = objects.get(object.as_str()).unwrap_or(&directory);
-        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        let is_lock_file = ReviewedChange::is_lock_file(name);
-        let limit = if is_lock_file { SIZE_LIMIT } else { BLOB_LIMIT };
+        let limit = size_limit(path);
         if content.len() as u64 > limit {
             let (path, limit) = (path.display(), limit / (1024 * 1024));
             let message =
@@ -411,6 +409,16 @@ pub(crate) fn contents(
         rest = after;
     }
     Ok(contents)
+}
+
+/// Maximum size in bytes of the blob at a path.
+pub(super) fn size_limit(path: &Path) -> u64 {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    if ReviewedChange::is_lock_file(name) {
+        SIZE_LIMIT
+    } else {
+        BLOB_LIMIT
+    }
 }
 
 /// The sizes of blobs in bytes, without missing ones.

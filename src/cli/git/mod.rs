@@ -11,10 +11,10 @@ mod tree;
 mod work_tree;
 
 pub(crate) use command::{
-    attributes, branch, configure, configured, contents, empty_tree, entries, is_directory,
-    merge_base, merge_file, resolve, top_directory,
+    attributes, branch, configure, configured, empty_tree, entries, is_directory, merge_base,
+    merge_file, resolve, top_directory,
 };
 pub(crate) use repositories::Repositories;
 pub(crate) use repository::{Before, Repository, both};
-pub(crate) use tree::files_in;
+pub(crate) use tree::RevisionFiles;
 pub(crate) use work_tree::with_converted_line_endings;

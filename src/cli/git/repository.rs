@@ -17,16 +17,16 @@ use provlock::project::verify::{Obstacle, Tracking, may_decide};
 use provlock::project::{ReviewedChange, Tracked, VersionControl};
 use provlock::settings;
 use provlock::system::repository::{self, Tops};
-use provlock::system::{Overlay, canonicalize, files, parallel};
+use provlock::system::{Overlay, Tree, canonicalize, files, parallel};
 
-use super::base_tree::{self, BaseFiles};
+use super::base_tree::{self, BaseFiles, IsMeant, is_read_by_name};
 use super::command::{
     Entry, IgnoreRule, StagedChange, commits_between, contents, entries, ignore_rules, is_blob,
     is_blob_on_disk, listed, only_merge_base, resolve, staged_changes,
 };
 use super::links::{self, LinkedFile};
 use super::revision::{self, Commit};
-use super::tree::{Blobs, files_in, follow_links};
+use super::tree::{RevisionFiles, read_behind_links};
 use super::work_tree::changed_files;
 
 /// Directory in which OpenTofu and Terraform keep modules and packages.
@@ -74,6 +74,9 @@ struct Differences {
 }
 
 type Contents = BTreeMap<OsString, Vec<u8>>;
+
+/// Object names of blobs by path.
+type Blobs = BTreeMap<PathBuf, String>;
 
 /// A blob of the commit, with its content if the file on disk has the same.
 struct BlobOnDisk {
@@ -264,13 +267,13 @@ impl Repository {
 
         // Of data files and variants in case only the names matter. From here on, there are only
         // files that provlock reads.
-        now.retain(|path, _| is_read(Path::new(path)));
+        now.retain(|path, _| is_read_by_name(Path::new(path)));
         let mut staged = base.staged;
-        staged.retain(|change| is_read(&change.path));
+        staged.retain(|change| is_read_by_name(&change.path));
         let base_blobs = blobs_before(&now, staged.iter());
         let link_targets = links::targets(&self.top, &all_linked);
         let mut linked = all_linked;
-        linked.retain(|linked| is_read(Path::new(&linked.path)));
+        linked.retain(|linked| is_read_by_name(Path::new(&linked.path)));
         let touched = touched_directories(&now, &base_blobs, &base.changed, &linked);
         let base_tree = self.base_tree(&base.changed, &now, &submodules)?;
 
@@ -284,25 +287,29 @@ impl Repository {
                 compared.insert(path, blob);
             }
         }
-        follow_links(
-            &self.top,
-            &base_commit,
-            false,
-            &mut compared,
-            links_at_base(staged, &linked),
-        )?;
+        let mut base_links = BTreeSet::new();
+        for link in links_at_base(staged, &linked) {
+            if compared.remove(&link).is_some() {
+                base_links.insert(link);
+            }
+        }
+        let base_tree = Arc::new(base_tree);
         let (mut before, mut unchanged) = self.contents(compared)?;
-        self.follow_unchanged_links(&linked, &mut before, &mut unchanged);
+        before.extend(self.behind_links(&base_tree, &base_links)?);
+        for link in linked {
+            let path = self.top.join(&link.path).into_os_string();
+            if !link.is_changed && before.contains_key(&path) {
+                unchanged.insert(path);
+            }
+        }
         let mut settings = before.clone();
         let mut revision_lock_files = None;
         if base.missing_commits > 0 {
             let revision = &base.commit.name;
-            settings = self.files_named(revision, |name| name == settings::FILE_NAME)?;
-            let lock_files = self.files_named(revision, ReviewedChange::is_lock_file)?;
-            revision_lock_files = Some(lock_files);
+            settings = self.files_of(revision, is_settings)?;
+            revision_lock_files = Some(self.files_of(revision, is_lock_file)?);
         } else {
-            let is_settings = |path: &OsString| file_name(Path::new(path)) == settings::FILE_NAME;
-            settings.retain(|path, _| is_settings(path));
+            settings.retain(|path, _| is_settings(Path::new(path)));
         }
 
         let change = ReviewedChange {
@@ -312,7 +319,7 @@ impl Repository {
             missing_commits: base.missing_commits,
             settings,
             revision_lock_files,
-            base: Arc::new(base_tree),
+            base: base_tree,
             touched: self.below_top(&touched),
             before,
             unchanged,
@@ -360,12 +367,29 @@ impl Repository {
         }))
     }
 
-    /// Contents of the files of a commit whose names meet a condition, by their paths on disk.
-    fn files_named(&self, commit: &str, is_meant: impl Fn(&str) -> bool) -> Result<Contents> {
-        let blobs = files_in(&self.top, commit, false, &[], |name| {
-            name.to_str().is_some_and(&is_meant)
-        })?;
-        Ok(self.contents(blobs)?.0)
+    /// Contents of the wanted files of a commit, by their paths on disk.
+    fn files_of(&self, commit: &str, is_wanted: IsMeant) -> Result<Contents> {
+        let files = RevisionFiles::list(&self.top, commit, false, &[], is_wanted)?;
+        let mut contents = Contents::new();
+        for path in &files.paths {
+            if let Some(bytes) = files.read(path)? {
+                contents.insert(self.top.join(path).into_os_string(), bytes);
+            }
+        }
+        Ok(contents)
+    }
+
+    /// Contents of the files behind links of the base, by the paths of the links on disk.
+    fn behind_links(&self, base: &Arc<Overlay>, links: &BTreeSet<PathBuf>) -> Result<Contents> {
+        let tree = Tree::Revision(Arc::clone(base));
+        let mut contents = Contents::new();
+        for link in links {
+            let link = self.top.join(link);
+            if let Some(bytes) = read_behind_links(&tree, &self.top, &link)? {
+                contents.insert(link.into_os_string(), bytes);
+            }
+        }
+        Ok(contents)
     }
 
     /// The files of the commit. Files that git does not track yet belong to the change, too.
@@ -386,12 +410,13 @@ impl Repository {
                 added.push(submodule.clone());
             }
         }
-        base_tree::overlay(&self.directory, &self.top, changed, added)
+        let together = [is_read_by_name, may_decide];
+        base_tree::overlay(&self.directory, &self.top, changed, added, &together)
     }
 
     /// Whether a file is read, or its name matters.
     fn is_listed(&self, path: &Path) -> bool {
-        is_read(path)
+        is_read_by_name(path)
             || self.is_data(path)
             || ReviewedChange::is_case_variant(path)
             || may_decide(path)
@@ -451,25 +476,6 @@ impl Repository {
         variants
     }
 
-    /// Replaces the texts of unchanged links by the contents of the files behind them.
-    fn follow_unchanged_links(
-        &self,
-        linked: &[LinkedFile],
-        before: &mut Contents,
-        unchanged: &mut HashSet<OsString>,
-    ) {
-        for LinkedFile { path, target, .. } in linked.iter().filter(|linked| !linked.is_changed) {
-            let path = self.top.join(path).into_os_string();
-            let Some((content, target)) = before.get_mut(&path).zip(target.as_ref()) else {
-                continue;
-            };
-            if let Ok(Some(now)) = lockfile::read(&self.top.join(target)) {
-                *content = now;
-                unchanged.insert(path);
-            }
-        }
-    }
-
     /// Returns the symbolic links among paths and the directories above them.
     fn links<'a>(&self, paths: impl IntoIterator<Item = &'a OsString>) -> BTreeSet<PathBuf> {
         let own_and_above: BTreeSet<_> = paths
@@ -490,15 +496,9 @@ impl Repository {
         let Some(path) = self.inside(path) else {
             return Ok(Before::Outside);
         };
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-            return Ok(Before::Inside(None));
-        };
-        let blobs = files_in(&self.top, commit, false, &[], |other| {
-            other == OsStr::new(name)
-        })?;
-        Ok(Before::Inside(
-            self.contents(blobs)?.0.remove(path.as_os_str()),
-        ))
+        let path = path.strip_prefix(&self.top).unwrap_or(&path);
+        let files = RevisionFiles::list(&self.top, commit, false, &[path], |_| true)?;
+        Ok(Before::Inside(files.read(path)?))
     }
 
     /// An absolute path in the repository, as it is or with its directory's links followed; `None`
@@ -657,14 +657,17 @@ fn read_blob_on_disk(path: &Path, object: &str) -> Option<Vec<u8>> {
     is_blob(&bytes, object).then_some(bytes)
 }
 
-fn is_read(path: &Path) -> bool {
-    ReviewedChange::reads(file_name(path))
-}
-
 /// Whether a file is compared even if nothing in its directory differs.
 fn is_always_compared(path: &Path) -> bool {
-    let name = file_name(path);
-    name == settings::FILE_NAME || ReviewedChange::is_lock_file(name)
+    is_settings(path) || is_lock_file(path)
+}
+
+fn is_settings(path: &Path) -> bool {
+    file_name(path) == settings::FILE_NAME
+}
+
+fn is_lock_file(path: &Path) -> bool {
+    ReviewedChange::is_lock_file(file_name(path))
 }
 
 /// The directories in which a file, or the file behind a link, was added, changed or removed.
@@ -692,8 +695,8 @@ fn touched_directories(
     directories
 }
 
-/// The links whose targets in the base are compared: all that the base has and the index changes,
-/// and present ones with a different file behind them.
+/// The links whose files in the base are compared: all that the base has and the index changes, and
+/// all that are there now.
 fn links_at_base(staged: Vec<StagedChange>, linked: &[LinkedFile]) -> BTreeSet<PathBuf> {
     let mut links = BTreeSet::new();
     for change in staged {
@@ -702,9 +705,7 @@ fn links_at_base(staged: Vec<StagedChange>, linked: &[LinkedFile]) -> BTreeSet<P
         }
     }
     for link in linked {
-        if link.is_changed {
-            links.insert(PathBuf::from(&link.path));
-        }
+        links.insert(PathBuf::from(&link.path));
     }
     links
 }

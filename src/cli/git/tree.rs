@@ -1,119 +1,118 @@
-//! Files in the tree of a commit.
+//! The files of a revision without a work tree.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Result;
-use provlock::system::repository;
+use provlock::diagnostic::Diagnostic;
+use provlock::system::{Tree, canonicalize, files, repository};
 
-use super::command::{Paths, blob, native_path, run, successful, unreadable};
+use super::base_tree::{BaseFile, BaseFiles, IsMeant, is_read_by_name, overlay};
+use super::command::{native_path, size_limit, successful};
 
-/// Mode of a symbolic link, with which the words about it begin.
-const LINK: &str = "120000 ";
-
-/// The object names of a tree's blobs, by path.
-pub(crate) type Blobs = BTreeMap<PathBuf, String>;
-
-/// The files with wanted names in an object from [`resolve`](super::resolve), at these paths, or
-/// anywhere if there are none; for a symbolic link, the file behind it in the object. The object is
-/// the state of `directory` if `is_directory` is set, otherwise that of the repository around it.
-pub(crate) fn files_in(
-    directory: &Path,
-    object: &str,
-    is_directory: bool,
-    paths: &[&Path],
-    is_wanted: impl Fn(&OsStr) -> bool,
-) -> Result<Blobs> {
-    let mut options: Vec<&OsStr> = is_directory
-        .then_some(OsStr::new("--full-tree"))
-        .into_iter()
-        .collect();
-    options.extend([OsStr::new("--end-of-options"), OsStr::new(object)]);
-    options.extend(paths.iter().map(|path| path.as_os_str()));
-    let is_meant = |path: &Path| path.file_name().is_some_and(&is_wanted);
-    let entries: Vec<_> = tree(directory, &options)?
-        .into_iter()
-        .filter(|(_, path)| is_meant(path))
-        .collect();
-    let links = entries
-        .iter()
-        .filter(|(words, _)| words.starts_with(LINK))
-        .map(|(_, path)| path.clone())
-        .collect();
-    let mut blobs: Blobs = entries
-        .into_iter()
-        .filter_map(|(words, path)| Some((path, blob(&words, 2)?)))
-        .collect();
-    follow_links(directory, object, is_directory, &mut blobs, links)?;
-    Ok(blobs)
+/// Wanted files of a revision. Nothing is read from the work tree.
+pub(crate) struct RevisionFiles {
+    /// Paths relative to the directory of the listing.
+    pub(crate) paths: BTreeSet<PathBuf>,
+    /// The highest directory of the revision.
+    top: PathBuf,
+    tree: Tree,
 }
 
-/// Replaces symbolic links among the files of an object, as for [`files_in`], by the files behind
-/// them in the object. A link that leads out of the object remains, and a link to nothing is
-/// removed.
-pub(crate) fn follow_links(
-    directory: &Path,
-    object: &str,
-    is_directory: bool,
-    blobs: &mut Blobs,
-    links: BTreeSet<PathBuf>,
-) -> Result<()> {
-    let bytes = |link: &Path| link.as_os_str().as_encoded_bytes().to_vec();
-    let is_one_line = |link: &PathBuf| blobs.contains_key(link) && !bytes(link).contains(&b'\n');
-    let links: Vec<_> = links.into_iter().filter(is_one_line).collect();
-    if links.is_empty() {
-        return Ok(());
-    }
-    let start = if is_directory || repository::is_bare(directory) {
-        ""
-    } else {
-        "./"
-    };
-    let line =
-        |link: &PathBuf| [format!("{object}:{start}").as_bytes(), &bytes(link), b"\n"].concat();
-    let input: Vec<u8> = links.iter().flat_map(line).collect();
-    let arguments = ["cat-file", "--batch-check", "--follow-symlinks"];
-    let printed = run(directory, Paths::Literal, arguments, &input)?.successful()?;
-    let mut rest = printed.as_slice();
-    for link in links {
-        let end = rest
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .ok_or_else(|| unreadable(directory, rest))?;
-        let answer = String::from_utf8_lossy(&rest[..end]).into_owned();
-        rest = &rest[end + 1..];
-        let words: Vec<_> = answer.split(' ').collect();
-        // A path of so many bytes follows.
-        if let ["symlink" | "dangling" | "loop" | "notdir", size] = words[..] {
-            let size = size.parse::<usize>().ok().filter(|size| *size < rest.len());
-            rest = &rest[size.ok_or_else(|| unreadable(directory, rest))? + 1..];
+impl RevisionFiles {
+    /// Lists the files of an object from [`resolve`](super::resolve) for which `is_wanted` returns
+    /// true: files at these paths, or in any directory below if there are none. The object is the
+    /// state of `directory` if `is_directory` is set, otherwise that of the repository around it.
+    pub(crate) fn list(
+        directory: &Path,
+        object: &str,
+        is_directory: bool,
+        paths: &[&Path],
+        is_wanted: IsMeant,
+    ) -> Result<Self> {
+        let current = canonicalize(directory)?;
+        let mut options = Vec::new();
+        if is_directory {
+            options.push(OsStr::new("--full-tree"));
         }
-        match words[..] {
-            ["symlink", _] => {}
-            [blob, "blob", _] => _ = blobs.insert(link, blob.to_owned()),
-            // The link is in the object, so a file or a directory on its way is not in the
-            // repository.
-            [.., "missing"] => return Err(unreadable(directory, answer.as_bytes()).into()),
-            _ => _ = blobs.remove(&link),
+        options.extend(["--end-of-options", object].map(OsStr::new));
+        options.extend(paths.iter().map(|path| path.as_os_str()));
+        let mut wanted = listed(directory, &options)?;
+        wanted.retain(|path, _| is_wanted(Path::new(path)));
+
+        // The file behind a link may be anywhere in the revision.
+        let mut top = current.clone();
+        let mut files = wanted.clone();
+        if wanted.values().any(is_link) {
+            if !is_directory && !repository::is_bare(directory) {
+                top = repository::top(&current).unwrap_or(top);
+            }
+            let whole = ["--full-tree", "--end-of-options", object].map(OsStr::new);
+            files = listed(&top, &whole)?;
         }
+        let overlay = overlay(&current, &top, &files, [], &[is_read_by_name])?;
+        Ok(Self {
+            paths: wanted.into_keys().map(PathBuf::from).collect(),
+            tree: Tree::Revision(Arc::new(overlay.alone())),
+            top,
+        })
     }
-    Ok(())
+
+    /// The content of a file, which for a link is that of the file behind it. `None` if the
+    /// revision does not have the file.
+    pub(crate) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
+        if !self.paths.contains(path) {
+            return Ok(None);
+        }
+        read_behind_links(&self.tree, &self.top, path)
+    }
 }
 
-/// The entries of a tree: mode, type and object name, separated by spaces, and the path.
-fn tree(directory: &Path, options: &[&OsStr]) -> Result<Vec<(String, PathBuf)>> {
-    let arguments = ["ls-tree", "-r", "-z"]
-        .map(OsStr::new)
-        .into_iter()
-        .chain(options.iter().copied());
-    let listed = successful(directory, arguments)?;
-    let entry = |entry: &[u8]| {
-        let tab = entry.iter().position(|byte| *byte == b'\t')?;
-        Some((
-            String::from_utf8_lossy(&entry[..tab]).into_owned(),
-            native_path(&entry[tab + 1..]),
-        ))
-    };
-    Ok(listed.split(|byte| *byte == 0).filter_map(entry).collect())
+/// Reads a file in a tree. A link that leads out of `top` stands for its text, as it does for git.
+/// `None` if there is nothing at the path or behind the link.
+pub(super) fn read_behind_links(
+    tree: &Tree,
+    top: &Path,
+    path: &Path,
+) -> Result<Option<Vec<u8>>, Diagnostic> {
+    if let Ok(target) = tree.read_link(path) {
+        let parent = path.parent().unwrap_or(Path::new(""));
+        let directory = tree.canonicalize(parent).unwrap_or_default();
+        if !files::join(&directory, &target).starts_with(top) {
+            return Ok(Some(target.into_os_string().into_encoded_bytes()));
+        }
+    }
+    // A link may lead to itself, or through a file.
+    if tree.canonicalize(path).is_err() {
+        return Ok(None);
+    }
+    match tree.read(path, size_limit(path)) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::IsADirectory => Ok(None),
+        Err(error) => Err(Diagnostic::io("read", path, &error)),
+    }
+}
+
+fn is_link(file: &BaseFile) -> bool {
+    matches!(file, BaseFile::Link(_))
+}
+
+/// The files that `git ls-tree` lists.
+fn listed(directory: &Path, options: &[&OsStr]) -> Result<BaseFiles> {
+    let mut arguments = vec!["ls-tree".into(), "-r".into(), "-z".into()];
+    arguments.extend(options.iter().map(OsString::from));
+    let printed = successful(directory, arguments)?;
+    let mut files = BaseFiles::new();
+    for entry in printed.split(|byte| *byte == 0) {
+        // Each is the mode, the type and the object name, separated by spaces, a tab and the path.
+        if let Some(tab) = entry.iter().position(|byte| *byte == b'\t') {
+            let words = String::from_utf8_lossy(&entry[..tab]);
+            let path = native_path(&entry[tab + 1..]);
+            files.insert(path.into_os_string(), BaseFile::of_words(&words));
+        }
+    }
+    Ok(files)
 }
