@@ -6,6 +6,7 @@
 //! that several of them need are sent once, and a root module that fails does not stop the others.
 
 mod changed_lines;
+mod changed_sources;
 mod coverage;
 mod event;
 mod filter;

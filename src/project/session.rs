@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 
+use super::changed_sources::refuse_changed_sources;
 use super::event::{Event, Observer};
 use super::plan::Listings;
 use super::reviewed_change::ReviewedChange;
@@ -90,8 +91,13 @@ impl<'a> Session<'a> {
     /// Reads only the files of variables that the options name, and sends no request.
     ///
     /// # Errors
-    /// When others can write to the cache directory, or a file of variables cannot be read.
+    /// When others can write to the cache directory, or a file of variables cannot be read; when
+    /// the change under review may have written a source of packages.
     pub fn new(environment: Environment, mut options: SessionOptions) -> Result<Self> {
+        if let Some(change) = &options.change {
+            let modules_mirror = options.modules_mirror.as_deref();
+            refuse_changed_sources(change, &options.sources, modules_mirror, &environment)?;
+        }
         let connections = Connections::new(take(&mut options.sources), &environment)?;
         let fetcher = match (options.modules, &options.modules_mirror) {
             (ModuleFetching::Never, _) => None,
@@ -125,7 +131,7 @@ impl<'a> Session<'a> {
     }
 
     /// A session that reads the base revision of the change under review; `None` without one.
-    pub fn base(&self) -> Option<Session<'static>> {
+    pub(super) fn base(&self) -> Option<Session<'static>> {
         Some(self.at_base(self.options.change.as_ref()?))
     }
 
@@ -187,7 +193,7 @@ impl<'a> Session<'a> {
     }
 
     /// The selection without paths that do not exist; `None` if nothing is left.
-    pub fn existing(&self, selection: &Selection) -> Option<Selection> {
+    pub(super) fn existing(&self, selection: &Selection) -> Option<Selection> {
         let mut existing = selection.clone();
         existing.paths.retain(|path| self.tree().exists(path));
         if existing.paths.is_empty() && !selection.paths.is_empty() {

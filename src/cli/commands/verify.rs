@@ -7,15 +7,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _};
 use jiff::Timestamp;
-use provlock::cli_config::{self, MethodKind};
-use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
-use provlock::packages::connections::SourceChoice;
-use provlock::project::{
-    OnlineOptions, Report as ProjectReport, Selection, Session, SessionOptions, VerifiedRoot,
-    VerifyOptions, VersionControl,
-};
-use provlock::provider::Dialect;
-use provlock::system::{Boundary, Environment, canonicalize};
+use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::project::{OnlineOptions, SessionOptions, VerifyOptions, VersionControl};
+use provlock::system::{Boundary, Environment};
 
 use crate::cli::args::{
     DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, RootArgs,
@@ -162,92 +156,6 @@ struct WhatArgs {
     modules: ModuleArgs,
 }
 
-/// Refuses a cache in the repository under review, because the change may have added forged
-/// packages of modules.
-fn refuse_cache_within(session: &SessionOptions) -> Result<()> {
-    let Some(change) = &session.change else {
-        return Ok(());
-    };
-    let Some(cache) = &session.sources.cache_directory else {
-        return Ok(());
-    };
-    let absolute = std::path::absolute(cache).unwrap_or_else(|_| cache.clone());
-    // The cache may not exist yet.
-    let existing = absolute
-        .ancestors()
-        .find_map(|ancestor| canonicalize(ancestor).ok());
-    if !existing.is_some_and(|existing| existing.starts_with(&change.top)) {
-        return Ok(());
-    }
-    let message = format!(
-        "the cache {} is in the repository, so the pull request may have forged it",
-        cache.display()
-    );
-    let error = Diagnostic::error(Code::InvalidArgument, message);
-    Err(error.help("keep it elsewhere with --cache-dir DIR or PROVLOCK_CACHE_DIR, or use none with --no-cache").into())
-}
-
-/// Refuses a CLI configuration or a filesystem mirror that the change alters, because they decide
-/// from where packages and the published hashes come.
-fn refuse_changed_sources(session: &SessionOptions, environment: &Environment) -> Result<()> {
-    let Some(change) = &session.change else {
-        return Ok(());
-    };
-    let mut sources = Vec::new();
-    for dialect in [Dialect::Tofu, Dialect::Terraform] {
-        for path in cli_config::files(environment, dialect) {
-            sources.push(("CLI configuration", path));
-        }
-    }
-    match &session.sources.choice {
-        SourceChoice::FilesystemMirror(directory) => sources.push(("mirror", directory.clone())),
-        SourceChoice::CliConfiguration => {
-            for dialect in [Dialect::Tofu, Dialect::Terraform] {
-                for path in configured_mirrors(environment, dialect) {
-                    sources.push(("mirror", path));
-                }
-            }
-        }
-        _ => {}
-    }
-    if let Some(directory) = &session.modules_mirror {
-        sources.push(("mirror", directory.clone()));
-    }
-
-    for (what, path) in sources {
-        if change.alters(&path) {
-            let shown = path
-                .strip_prefix(&change.current_directory)
-                .unwrap_or(&path)
-                .display();
-            let message = format!(
-                "the {what} {shown} differs from the base, so the pull request would choose the packages"
-            );
-            let error = Diagnostic::error(Code::InvalidArgument, message);
-            return Err(error
-                .help("keep it outside of the repository, or use a copy from the base")
-                .into());
-        }
-    }
-    Ok(())
-}
-
-/// The filesystem mirrors in the CLI configuration. If it cannot be read, it is an error when it is
-/// used.
-fn configured_mirrors(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
-    let mut mirrors = Vec::new();
-    if let Ok(configuration) = cli_config::load(environment, dialect)
-        && let Some(installation) = configuration.provider_installation
-    {
-        for method in installation.methods {
-            if let MethodKind::FilesystemMirror(path) = method.kind {
-                mirrors.push(path);
-            }
-        }
-    }
-    mirrors
-}
-
 pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let started = Timestamp::now();
     let selection = arguments.what.roots.selection(false);
@@ -266,7 +174,9 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             base_tree = Some(Arc::clone(&change.base));
             base_commit = Some(change.commit.clone());
         }
-        Ok(arguments.refuse_paths(session, environment)?)
+        let reports = arguments.report.iter().map(|report| report.path.as_path());
+        report_paths::refuse(reports, &environment.current_directory)?;
+        Ok(())
     })?;
     let ((), roots) = both(
         || repository.into_iter().for_each(Repository::list_tracked),
@@ -275,15 +185,11 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let roots = roots?;
     let mut verified = session.verify(&roots, &options)?;
     if arguments.what.new
-        && has_reason_to_fail(&verified)
         && let Some(base_tree) = &base_tree
         && let Some(repository) = repository
     {
-        // If the base cannot be read, everything is new.
-        let version_control = repository.at_base(base_tree);
-        if let Some(base) = arguments.verify_base(&session, &selection, &version_control)? {
-            verified.leave_out(&base);
-        }
+        let at_base = repository.at_base(base_tree);
+        session.keep_new(&mut verified, &selection, &arguments.options(&at_base))?;
     }
     verified.fold();
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
@@ -343,37 +249,10 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     Ok(Outcome::of(!errors.is_empty(), report.has_error()))
 }
 
-/// Whether a root module has a finding, or could not be checked.
-fn has_reason_to_fail(verified: &ProjectReport<VerifiedRoot>) -> bool {
-    verified.roots.iter().any(|(_, result)| match result {
-        Ok(root) => !root.findings.is_empty() || !root.errors.is_empty(),
-        Err(_) => true,
-    })
-}
-
 impl VerifyArgs {
     /// Whether stdout or a file has the result in a format.
     fn writes(&self, format: OutputFormat, ui: &Ui) -> bool {
         ui.format == format || self.report.iter().any(|file| file.format == format)
-    }
-
-    /// Verifies the root modules of the base; `None` if they cannot be found.
-    fn verify_base(
-        &self,
-        session: &Session<'_>,
-        selection: &Selection,
-        version_control: &dyn VersionControl,
-    ) -> Result<Option<ProjectReport<VerifiedRoot>>> {
-        let Some(base) = session.base() else {
-            return Ok(None);
-        };
-        let Some(existing) = base.existing(selection) else {
-            return Ok(None);
-        };
-        let Ok(roots) = base.roots(&existing) else {
-            return Ok(None);
-        };
-        Ok(Some(base.verify(&roots, &self.options(version_control))?))
     }
 
     /// Returns the options for the library.
@@ -415,15 +294,6 @@ impl VerifyArgs {
         if self.online {
             show_origin(ui, environment, options);
         }
-    }
-
-    /// Refuses paths that the pull request may have chosen, and reports that would replace other
-    /// files.
-    fn refuse_paths(&self, session: &SessionOptions, environment: &Environment) -> Result<()> {
-        let reports = self.report.iter().map(|report| report.path.as_path());
-        report_paths::refuse(reports, &environment.current_directory)?;
-        refuse_cache_within(session)?;
-        refuse_changed_sources(session, environment)
     }
 }
 

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::mem::take;
 use std::path::PathBuf;
 
-use super::audited_root::VerifiedRoot;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Location, Severity, fold};
+use super::audited_root::{VerifiedRoot, VerifyOptions};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label, Location, Result, Severity, fold};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, is_copied_lock_file};
 use crate::project::event::Report;
+use crate::project::root_module::roots::Selection;
+use crate::project::session::Session;
 use crate::provider::{Dialect, ProviderAddress};
 
 /// Identity of a finding or an error: its message, and the texts that it is about, without line
@@ -78,14 +80,51 @@ impl Known {
     }
 }
 
-impl Report<VerifiedRoot> {
-    /// Removes the findings and errors that the base revision has, too: of the same root module,
-    /// with the same message, about the same text. `before` is the report of the base, whose paths
-    /// are the same.
+impl Session<'_> {
+    /// Removes the findings and errors that the base of the change under review has, too: of the
+    /// same root module, with the same message, about the same text. The base is verified with
+    /// `options`, which have git's knowledge of the base. If it cannot be read, everything is new.
     ///
     /// Findings about the change as a whole stay. The root modules are counted by all of their
     /// findings.
-    pub fn leave_out(&mut self, before: &Self) {
+    ///
+    /// # Errors
+    /// The errors of [`Session::verify`].
+    pub fn keep_new(
+        &self,
+        verified: &mut Report<VerifiedRoot>,
+        selection: &Selection,
+        options: &VerifyOptions<'_>,
+    ) -> Result<()> {
+        if !verified.has_reason_to_fail() {
+            return Ok(());
+        }
+        let Some(base) = self.base() else {
+            return Ok(());
+        };
+        let Some(existing) = base.existing(selection) else {
+            return Ok(());
+        };
+        let Ok(roots) = base.roots(&existing) else {
+            return Ok(());
+        };
+        verified.leave_out(&base.verify(&roots, options)?);
+        Ok(())
+    }
+}
+
+impl Report<VerifiedRoot> {
+    /// Whether a root module has a finding, or could not be checked.
+    fn has_reason_to_fail(&self) -> bool {
+        self.roots.iter().any(|(_, result)| match result {
+            Ok(root) => !root.findings.is_empty() || !root.errors.is_empty(),
+            Err(_) => true,
+        })
+    }
+
+    /// Removes the findings and errors that the report of the base has, too. Its paths are the
+    /// same.
+    fn leave_out(&mut self, before: &Self) {
         let before: HashMap<_, _> = before
             .roots
             .iter()
