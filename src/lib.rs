@@ -52,6 +52,7 @@
     clippy::unwrap_used,
     clippy::expect_used
 )]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod cli_config;
 pub mod configuration;

@@ -1,6 +1,8 @@
 //! The `provlock` program: parses its arguments, runs a command, and turns the outcome into an exit
 //! code; or answers a shell that asks how to complete them.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod cli;
 
 use std::process::ExitCode;

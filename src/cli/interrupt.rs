@@ -33,6 +33,7 @@ pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
 
 /// The signals that this process was started to ignore, as `nohup` does with SIGHUP: bit 0 is
 /// signal 1.
+#[expect(clippy::disallowed_methods, reason = "the kernel writes the file")]
 #[cfg(target_os = "linux")]
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

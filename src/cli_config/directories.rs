@@ -1,6 +1,11 @@
 //! Directories in which OpenTofu and Terraform look for CLI configuration files, helper programs
 //! and providers.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the CLI configuration is the user's, and no part of a revision"
+)]
+
 use std::path::{Path, PathBuf};
 
 use crate::provider::{Dialect, Platform};

@@ -1,5 +1,10 @@
 //! One CLI configuration file, with typed access to its blocks and arguments.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the CLI configuration is the user's, and no part of a revision"
+)]
+
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;

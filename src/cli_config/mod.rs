@@ -4,6 +4,11 @@
 //! [`load`] reads the files that OpenTofu or Terraform would read; [`Credentials`] answers which
 //! token a host gets.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the CLI configuration is the user's, and no part of a revision"
+)]
+
 mod client_certificates;
 mod credentials;
 pub(crate) mod directories;

@@ -38,7 +38,8 @@ impl Walk<'_> {
 
     /// Whether a directory is in a submodule that is not checked out, which is reported then.
     pub(super) fn report_submodule(&mut self, visit: &Visit<'_>) -> bool {
-        let Some(submodule) = submodule::not_checked_out(&visit.path.shown()) else {
+        let Some(submodule) = submodule::not_checked_out(self.input.tree(), &visit.path.shown())
+        else {
             return false;
         };
         self.add_missing(visit, MissingReason::Submodule(submodule));

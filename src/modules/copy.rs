@@ -1,5 +1,10 @@
 //! Copies of packages.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "packages of modules are the same in every revision"
+)]
+
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;

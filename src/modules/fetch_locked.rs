@@ -1,6 +1,11 @@
 //! Packages that a lock file records: from the cache, from an installed module, or from where they
 //! are.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "packages of modules are the same in every revision"
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,10 @@
 //! Fetches packages by the getter of their address, each once a run, and keeps them in the cache.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "packages of modules are the same in every revision"
+)]
+
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,10 @@
 //! Requests for the modules of calls, and the fetched modules.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "packages of modules are the same in every revision"
+)]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,6 +1,11 @@
 //! Fetches the modules of calls: selects the version of a registry module, and finds its directory
 //! in the package.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "packages of modules are the same in every revision"
+)]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};

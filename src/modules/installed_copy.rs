@@ -6,7 +6,6 @@
 //! blob.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -147,11 +146,7 @@ fn is_written_by_git(copy: &Path, blob: &Path) -> bool {
 
 /// Reads a file of at most [`LARGEST_TEXT`].
 fn read_small(path: &Path) -> Option<Vec<u8>> {
-    let metadata = fs::metadata(path).ok()?;
-    if metadata.len() > LARGEST_TEXT {
-        return None;
-    }
-    fs::read(path).ok()
+    files::read(path, LARGEST_TEXT).ok()
 }
 
 fn with_carriage_returns(text: &[u8]) -> Vec<u8> {

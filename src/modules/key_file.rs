@@ -1,5 +1,10 @@
 //! Private keys for ssh, which reads them from files.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the file of a key is the user's, and no part of a revision"
+)]
+
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;

@@ -6,6 +6,11 @@
 //! Nothing in a mirror is trusted that a lock file can prove: the files of a package are hashed
 //! each time, and the index does not matter for a locked module.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "packages of modules are the same in every revision"
+)]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};

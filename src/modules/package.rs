@@ -1,5 +1,10 @@
 //! Fetched packages and their directories.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "packages of modules are the same in every revision"
+)]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

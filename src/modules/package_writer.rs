@@ -1,5 +1,10 @@
 //! Writes the directories, files and links of a package, and nothing outside its directory.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "packages of modules are the same in every revision"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};

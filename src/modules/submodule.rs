@@ -2,10 +2,9 @@
 //! (<https://git-scm.com/docs/gitmodules>).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::system::{canonicalize, files};
+use crate::system::Tree;
 
 /// File that lists the submodules of a repository.
 pub(crate) const FILE_NAME: &str = ".gitmodules";
@@ -14,18 +13,20 @@ pub(crate) const SIZE_LIMIT: u64 = 1 << 20;
 
 /// Returns the submodule that contains a directory, if it is not checked out. The path is relative
 /// if `directory` is.
-pub(crate) fn not_checked_out(directory: &Path) -> Option<PathBuf> {
-    let nearest = directory.ancestors().find(|directory| directory.is_dir())?;
+pub(crate) fn not_checked_out(tree: &Tree, directory: &Path) -> Option<PathBuf> {
+    let nearest = directory
+        .ancestors()
+        .find(|directory| tree.is_dir(directory))?;
     // A submodule that is checked out has files.
-    if fs::read_dir(nearest).ok()?.next().is_some() {
+    if !tree.entries(nearest).ok()?.is_empty() {
         return None;
     }
-    let canonical = canonicalize(nearest).ok()?;
+    let canonical = tree.canonicalize(nearest).ok()?;
     let top = canonical
         .ancestors()
         .skip(1)
-        .find(|directory| directory.join(FILE_NAME).is_file())?;
-    let bytes = files::read(&top.join(FILE_NAME), SIZE_LIMIT).ok()?;
+        .find(|directory| tree.is_file(&directory.join(FILE_NAME)))?;
+    let bytes = tree.read(&top.join(FILE_NAME), SIZE_LIMIT).ok()?;
     for submodule in String::from_utf8_lossy(&bytes).lines().filter_map(path) {
         if top.join(submodule) == canonical {
             return Some(nearest.to_owned());

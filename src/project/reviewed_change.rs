@@ -16,7 +16,7 @@ use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, is_copied_loc
 use crate::modules::{is_configuration, submodule};
 use crate::provider::Dialect;
 use crate::settings;
-use crate::system::{Overlay, canonicalize, files, walk};
+use crate::system::{Overlay, Tree, canonicalize, files, walk};
 
 /// Names of files that are read by these names alone.
 const FIXED_NAMES: [&str; 6] = [
@@ -164,7 +164,7 @@ impl ReviewedChange {
     pub(super) fn removed_copies(&self) -> impl Iterator<Item = &Path> {
         self.lock_files_before()
             .map(|(path, _)| path)
-            .filter(|path| is_copied_lock_file(name(path)) && !path.exists())
+            .filter(|path| is_copied_lock_file(name(path)) && !Tree::Work.exists(path))
     }
 
     /// Returns the directories of lock files below `start`, which the change cannot hide: all
@@ -185,7 +185,7 @@ impl ReviewedChange {
             let is_meant = if self.unchanged(path).is_some() {
                 filter.takes(directory)
             } else if filter.takes(directory) {
-                path.exists()
+                Tree::Work.exists(path)
             } else {
                 self.has_other_lines(path)
             };
@@ -235,8 +235,9 @@ impl ReviewedChange {
         if !self.files_now.contains(path.as_os_str()) {
             return true;
         }
-        let is_there =
-            self.unchanged(path).is_some() || path.exists() || self.omitted.contains(path);
+        let is_there = self.unchanged(path).is_some()
+            || Tree::Work.exists(path)
+            || self.omitted.contains(path);
         !is_there
     }
 
@@ -251,7 +252,11 @@ impl ReviewedChange {
             });
             return (!is_configured).then_some(directory);
         }
-        let is_empty = |directory: &&Path| !self.now_below(directory).any(Path::exists);
+        let is_empty = |directory: &&Path| {
+            !self
+                .now_below(directory)
+                .any(|path| Tree::Work.exists(path))
+        };
         let above = directory
             .ancestors()
             .take_while(|above| above.starts_with(&self.top) && *above != self.top);
@@ -467,7 +472,7 @@ impl ReviewedChange {
         self.current_directory
             .join(path)
             .ancestors()
-            .filter(|path| path.is_symlink())
+            .filter(|path| Tree::Work.is_symlink(path))
             .find_map(is_added)
     }
 

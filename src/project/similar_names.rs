@@ -2,7 +2,6 @@
 //! well-known ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -11,6 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, words};
 use crate::lockfile::LockFile;
 use crate::provider::{AddressParts, Dialect, ProviderAddress};
 use crate::settings::Policy;
+use crate::system::Tree;
 
 /// Namespace of providers without a source.
 const NO_SOURCE: &str = "hashicorp";
@@ -145,7 +145,7 @@ pub(in crate::project) fn path_meant(path: &Path) -> Option<PathBuf> {
     let mut meant = PathBuf::new();
     for part in path.components() {
         let next = meant.join(part);
-        if next.symlink_metadata().is_ok() {
+        if Tree::Work.has(&next) {
             meant = next;
             continue;
         }
@@ -157,13 +157,11 @@ pub(in crate::project) fn path_meant(path: &Path) -> Option<PathBuf> {
         } else {
             &meant
         };
-        let names = std::fs::read_dir(directory).ok()?.take(MOST_NAMES_COMPARED);
-        let names: Vec<OsString> = names
-            .filter_map(|entry| Some(entry.ok()?.file_name()))
-            .collect();
+        let entries = Tree::Work.entries(directory).ok()?;
+        let names = entries.iter().filter_map(|entry| entry.name.to_str());
         meant = meant.join(words::nearest(
             name.to_str()?,
-            names.iter().filter_map(|name| name.to_str()),
+            names.take(MOST_NAMES_COMPARED),
         )?);
     }
     (meant != path).then_some(meant)

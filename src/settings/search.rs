@@ -70,7 +70,7 @@ impl SettingsFiles<'_> {
     /// change can repair it. `None` if they cannot be read, either.
     fn repaired(&self, directory: &Path, shown: &impl Fn(&Path) -> PathBuf) -> Option<OwnSettings> {
         let path = directory.join(FILE_NAME);
-        if matches!(self, Self::OnDisk { .. }) || path.is_symlink() {
+        if matches!(self, Self::OnDisk { .. }) || Tree::Work.is_symlink(&path) {
             return None;
         }
         OwnSettings::parse(&path, read_in(&Tree::Work, &path), shown).ok()
@@ -97,6 +97,7 @@ pub struct SettingsAbove {
 
 /// The users to whom a file belongs: the owner of the file and, if it is a link, of the link. Empty
 /// if the file does not exist.
+#[expect(clippy::disallowed_methods, reason = "only files on disk have owners")]
 #[cfg(unix)]
 fn owners(path: &Path) -> Vec<u32> {
     use std::os::unix::fs::MetadataExt as _;

@@ -1,6 +1,11 @@
 //! The operating system as the program uses it: environment, processes, files, threads; and the
 //! secrets of a run, which no output shows.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the room that reads files for all others"
+)]
+
 pub mod boundary;
 pub(crate) mod bounded;
 mod environment;

@@ -168,27 +168,27 @@ impl Tree {
     }
 
     /// Whether a path resolves to something.
-    pub(crate) fn exists(&self, path: &Path) -> bool {
+    pub fn exists(&self, path: &Path) -> bool {
         self.kind(path).is_some()
     }
 
     /// Whether there is something at a path, if only a link to nothing.
-    pub(crate) fn has(&self, path: &Path) -> bool {
+    pub fn has(&self, path: &Path) -> bool {
         self.own_kind(path).is_some()
     }
 
     /// Whether a path resolves to a directory.
-    pub(crate) fn is_dir(&self, path: &Path) -> bool {
+    pub fn is_dir(&self, path: &Path) -> bool {
         self.kind(path) == Some(Kind::Directory)
     }
 
     /// Whether a path resolves to a regular file.
-    pub(crate) fn is_file(&self, path: &Path) -> bool {
+    pub fn is_file(&self, path: &Path) -> bool {
         self.kind(path) == Some(Kind::File)
     }
 
     /// Whether there is a symbolic link at a path.
-    pub(crate) fn is_symlink(&self, path: &Path) -> bool {
+    pub fn is_symlink(&self, path: &Path) -> bool {
         self.own_kind(path) == Some(Kind::Link)
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use provlock::provider::{ProviderSpec, ProviderSpecError};
+use provlock::system::Tree;
 
 /// Providers, calls of modules, and paths of root modules.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl Targets {
         let mut errors = Diagnostics::default();
         for argument in arguments {
             let path = Path::new(argument);
-            if path.exists() || is_surely_path(path) {
+            if Tree::Work.exists(path) || is_surely_path(path) {
                 targets.paths.push(path.to_owned());
                 continue;
             }

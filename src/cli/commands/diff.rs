@@ -11,7 +11,7 @@ use provlock::lockfile::{
     MODULE_LOCK_FILE_NAME,
 };
 use provlock::provider::Dialect;
-use provlock::system::{canonicalize, repository};
+use provlock::system::{Tree, canonicalize, repository};
 
 use crate::cli::args::{ARGUMENTS, FormatArgs, NoRequestsArgs, OWN, OutputFormat, is_surely_path};
 use crate::cli::git::{self, RevisionFiles};
@@ -248,7 +248,7 @@ fn locks<T: EntryKind>(
     }
 
     // The help is about the lock file of a root module, but a side may come from elsewhere.
-    let is_of_root = side.name.ends_with(T::FILE_NAME) && side.name.is_file();
+    let is_of_root = side.name.ends_with(T::FILE_NAME) && Tree::Work.is_file(&side.name);
     let errors = errors.into_iter().map(|error| match side.name.parent() {
         Some(directory) if is_of_root => error.in_root(directory, false),
         _ => Diagnostic {
@@ -326,11 +326,11 @@ fn revision_named(argument: &Path) -> Result<Option<&str>> {
     let is_revision = match Revisions::parse(text) {
         Ok(parsed) => parsed.is_ok(),
         // Files need no repository.
-        Err(_) if argument.exists() || is_surely_path(argument) => false,
+        Err(_) if Tree::Work.exists(argument) || is_surely_path(argument) => false,
         Err(_) if !is_in_repository() => false,
         Err(error) => return Err(error),
     };
-    let error = match (argument.exists(), is_revision) {
+    let error = match (Tree::Work.exists(argument), is_revision) {
         (false, true) => return Ok(Some(text)),
         (true, true) => {
             let help = Help::text("for the revision: ").and(diff(&["--git", text]));
@@ -421,7 +421,7 @@ fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
 
 /// A lock file, or the lock file of providers in a directory.
 fn side_on_disk(path: &Path, ui: &Ui) -> std::result::Result<Side, Diagnostics> {
-    let name = if path.is_dir() {
+    let name = if Tree::Work.is_dir(path) {
         path.join(LOCK_FILE_NAME)
     } else {
         path.to_owned()

@@ -10,7 +10,7 @@ use provlock::diagnostic::words::few;
 use provlock::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use provlock::project::{Inventory, Selection};
 use provlock::settings::{self, FILE_NAME, PlatformSelection};
-use provlock::system::{files, variables};
+use provlock::system::{Tree, files, variables};
 use serde_json::json;
 
 use super::verify::TRUST_REGISTRY;
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     } = arguments;
     let path = Path::new(FILE_NAME);
     let mut old = None;
-    if path.symlink_metadata().is_ok() {
+    if Tree::Work.has(path) {
         old = Some(settings::read(path).map_err(|error| Diagnostic::io("read", path, &error))?);
     }
     // Settings without a policy, such as [roots] alone, are completed.

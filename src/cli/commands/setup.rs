@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use provlock::system::files;
+use provlock::system::{Tree, files};
 
 use crate::cli::args::NoRequestsArgs;
 use crate::cli::git;
@@ -113,7 +113,7 @@ fn write(ui: &Ui) -> Result<()> {
 /// Refuses a file of attributes that is a link, which git does not read. Its target may be any
 /// file.
 fn refuse_link(path: &Path) -> Result<()> {
-    if !path.is_symlink() {
+    if !Tree::Work.is_symlink(path) {
         return Ok(());
     }
     let message = format!(

@@ -8,6 +8,7 @@ use clap::Args;
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use provlock::project::{LockedVersions, RootModule, Roots, Session};
 use provlock::provider::{Dialect, NamedProvider, ProviderAddress, ProviderSpec};
+use provlock::system::Tree;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -85,7 +86,7 @@ fn refuse_versions(arguments: &[OsString]) -> Result<()> {
         let text = argument.to_string_lossy();
         let path = Path::new(argument);
         if let Some((provider, _)) = text.split_once('@')
-            && !path.exists()
+            && !Tree::Work.exists(path)
             && !is_surely_path(path)
         {
             let message = format!("tree takes providers without a version, and not {text}");
@@ -132,7 +133,7 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let mut warnings = Vec::new();
     for path in &paths {
         let mut directory = path.as_path();
-        if path.is_file() {
+        if Tree::Work.is_file(path) {
             directory = match path.parent() {
                 Some(parent) if !parent.as_os_str().is_empty() => parent,
                 _ => Path::new("."),

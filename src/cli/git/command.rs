@@ -4,6 +4,11 @@
 //! `--end-of-options` or `--`, and revisions are resolved to object names first. Paths are relative
 //! to the directory in which git runs. The default is the current directory.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "git's objects are compared with the files of the work tree themselves"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fmt::LowerHex;

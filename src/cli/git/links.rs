@@ -1,5 +1,10 @@
 //! Symbolic links of the work tree to files in the repository.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "git's objects are compared with the files of the work tree themselves"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,11 @@
 //! Lock files in git. Missing git, or a missing repository, is an error only for a comparison with
 //! a commit.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "git's objects are compared with the files of the work tree themselves"
+)]
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use provlock::diagnostic::Diagnostic;
+use provlock::diagnostic::{self, Diagnostic};
 use provlock::system::{Tree, canonicalize, files, repository};
 
 use super::base_tree::{BaseFile, BaseFiles, IsMeant, is_read_by_name, overlay};
@@ -63,7 +63,7 @@ impl RevisionFiles {
 
     /// The content of a file, which for a link is that of the file behind it. `None` if the
     /// revision does not have the file.
-    pub(crate) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>, Diagnostic> {
+    pub(crate) fn read(&self, path: &Path) -> diagnostic::Result<Option<Vec<u8>>> {
         if !self.paths.contains(path) {
             return Ok(None);
         }
@@ -77,7 +77,7 @@ pub(super) fn read_behind_links(
     tree: &Tree,
     top: &Path,
     path: &Path,
-) -> Result<Option<Vec<u8>>, Diagnostic> {
+) -> diagnostic::Result<Option<Vec<u8>>> {
     if let Ok(target) = tree.read_link(path) {
         let parent = path.parent().unwrap_or(Path::new(""));
         let directory = tree.canonicalize(parent).unwrap_or_default();
@@ -92,7 +92,7 @@ pub(super) fn read_behind_links(
     match tree.read(path, size_limit(path)) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::IsADirectory => Ok(None),
-        Err(error) => Err(Diagnostic::io("read", path, &error)),
+        Err(error) => Err(Diagnostic::io("read", path, &error).into()),
     }
 }
 

@@ -4,6 +4,11 @@
 //! as the filter of Git LFS. All filters are switched off here. Conversions that git makes itself,
 //! such as of line endings, stay.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "git's objects are compared with the files of the work tree themselves"
+)]
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs::{File, Metadata};

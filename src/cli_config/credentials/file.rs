@@ -1,6 +1,11 @@
 //! Edits `credentials.tfrc.json`, which contains tokens if there is no helper. Only the bytes of
 //! the host's own member change.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the CLI configuration is the user's, and no part of a revision"
+)]
+
 use std::fs;
 use std::ops::Range;
 use std::path::Path;

@@ -148,7 +148,7 @@ impl ParsingContext {
                     return Ok(path_value(&path));
                 }
                 // Terragrunt also searches above the repository, up to the root of the file system.
-                if path.exists() {
+                if repository.tree().exists(&path) {
                     return unknown(
                         "`find_in_parent_folders` finds a file that is not in the repository",
                     );

@@ -543,7 +543,7 @@ impl Unit {
         for entry in entries(&self.directory.join(CACHE))? {
             if entries(&entry)?
                 .iter()
-                .any(|working_directory| working_directory.is_dir())
+                .any(|working_directory| Tree::Work.is_dir(working_directory))
             {
                 return Ok(true);
             }

@@ -1,5 +1,10 @@
 //! Fetches the wanted commit of a repository with as little else as its server allows.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "packages of modules are the same in every revision"
+)]
+
 use std::fs;
 use std::process::Command;
 

@@ -1,5 +1,10 @@
 //! The `.git` of installed modules: packages from its objects, and new ones with one commit.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "packages of modules are the same in every revision"
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

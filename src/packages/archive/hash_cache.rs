@@ -8,6 +8,11 @@
 //!
 //! The caller must not use an entry found by `zh:` unless a verified SHA256SUMS lists that `zh:`.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the cache is the user's, and no part of a revision"
+)]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,10 @@
 //! A package that is unpacked in a directory.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an unpacked package is the same in every revision"
+)]
+
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

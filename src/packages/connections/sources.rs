@@ -1,5 +1,10 @@
 //! Sources of packages: the named one, or the installation methods of the CLI configuration.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a mirror is the same in every revision"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -2,6 +2,11 @@
 //! (<https://opentofu.org/docs/cli/config/config-file/#filesystem_mirror>; OpenTofu's
 //! `internal/getproviders/filesystem_search.go`).
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a mirror is the same in every revision"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

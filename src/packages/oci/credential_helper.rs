@@ -1,6 +1,11 @@
 //! Runs Docker credential helpers: programs `docker-credential-NAME` with the verb `get`, a
 //! server's URL on stdin and a JSON object on stdout.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a helper is a program of this machine"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;

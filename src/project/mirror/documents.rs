@@ -2,6 +2,11 @@
 //! (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>), written as `tofu providers mirror` writes
 //! them.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a mirror is written, and no part of a revision"
+)]
+
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

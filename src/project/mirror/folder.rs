@@ -2,6 +2,11 @@
 //! ones. Documents with nothing but content of a mirror are removed with their packages if no lock
 //! file names them. No symlink is followed.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a mirror is written, and no part of a revision"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,6 +4,11 @@
 //! A package gets its place only after it was compared with the lock file, and the index is written
 //! after it, so that the next run continues after a killed one.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a mirror is written, and no part of a revision"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,11 @@
 //! Installing locked modules: below the data directory, as `get` of OpenTofu and Terraform lays
 //! them out (OpenTofu's `internal/modsdir`), so that neither of them fetches a module afterwards.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the installed modules are written, and no part of a revision"
+)]
+
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind};

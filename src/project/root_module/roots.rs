@@ -141,7 +141,7 @@ impl Selection {
             .paths()
             .first()
             .map_or(Path::new("."), PathBuf::as_path);
-        if first.is_dir() {
+        if Tree::Work.is_dir(first) {
             normal(first)
         } else {
             first.parent().map(normal).unwrap_or_default()

@@ -165,7 +165,7 @@ impl Session<'_> {
         if tree.exists(path) || (is_configuration(path) && tree.is_dir(&directory)) {
             return Ok(directory);
         }
-        let error = match path.metadata() {
+        let error = match tree.canonicalize(path) {
             Err(error) => error,
             // The path has been created in the meantime.
             Ok(_) => ErrorKind::NotFound.into(),

@@ -108,7 +108,7 @@ pub(super) fn untracked_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoo
 pub(super) fn draft(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let path = root.module.lock_path.with_file_name(DRAFT_LOCK_FILE_NAME);
     let is_own = root.module.found.lock_name.is_none();
-    if !is_own || path.symlink_metadata().is_err() {
+    if !is_own || !root.packages.tree().has(&path) {
         return;
     }
     let message = format!("{} is not read: its format is a draft", path.display());
@@ -184,8 +184,8 @@ fn has_data_directory(root: &AuditedRoot<'_>) -> bool {
     let names = [Path::new(DATA_DIRECTORY), &root.module.data_directory];
     names.into_iter().any(|name| {
         let path = files::join(&root.module.lock_directory, name);
-        path.read_dir()
-            .is_ok_and(|mut entries| entries.next().is_some())
+        let entries = root.packages.tree().entries(&path);
+        entries.is_ok_and(|entries| !entries.is_empty())
     })
 }
 

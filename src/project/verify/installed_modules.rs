@@ -13,6 +13,7 @@ use crate::modules::package_hash::{self, Listing};
 use crate::project::verify::audited_root::{AuditedRoot, VerifiedRoot};
 use crate::provider::{Hash, HashesByScheme};
 use crate::system::files::{canonical_or_given, join};
+use crate::system::tree::{Kind, Tree};
 use crate::system::{boundary, parallel};
 
 /// A call with its entry and the directory of its installed package.
@@ -45,7 +46,7 @@ pub(super) fn check(
     let mut absent = Vec::new();
     for &&(call, entry) in by_key.values() {
         let directory = top.join(&call.key);
-        let is_present = directory.symlink_metadata().is_ok();
+        let is_present = Tree::Work.has(&directory);
         let copy = Copy {
             call,
             entry,
@@ -230,9 +231,8 @@ fn differing(root: &AuditedRoot<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
 impl Copy<'_> {
     /// Reads the files of the copy. The error is a verb phrase.
     fn listing(&self) -> Result<Listing, String> {
-        if let Ok(metadata) = self.directory.symlink_metadata()
-            && !metadata.is_dir()
-        {
+        let kind = Tree::Work.own_kind(&self.directory);
+        if kind.is_some_and(|kind| kind != Kind::Directory) {
             return Err("is not a directory".to_owned());
         }
         package_hash::listing(&self.directory)

@@ -11,7 +11,7 @@ use crate::packages::archive::{self, ReleasePlatforms};
 use crate::project::plan::covers::{Covers, EntryPlatforms};
 use crate::provider::{AddressParts, Hash, Platform};
 use crate::settings::PlatformSelection;
-use crate::system::files;
+use crate::system::{Tree, files};
 
 /// Result of comparing an entry with the required platforms.
 pub(super) struct ComparedEntry<'a> {
@@ -317,7 +317,7 @@ pub(super) fn installed(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
                 continue;
             }
         };
-        packages.retain(|path| path.is_dir());
+        packages.retain(|path| Tree::Work.is_dir(path));
         packages.sort();
         if !packages.is_empty() {
             report.installed += 1;

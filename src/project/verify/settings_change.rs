@@ -160,7 +160,7 @@ impl ReviewedChange {
         {
             return None;
         }
-        let how = match (&edit.before, edit.shown.exists()) {
+        let how = match (&edit.before, Tree::Work.exists(edit.shown)) {
             (Some(_), _) => "this change is checked without it",
             (None, true) => "that of the base cannot be read, so this change is checked with it",
             (None, false) => {

@@ -2,7 +2,6 @@
 //! differ in case.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::audited_root::VerifyOptions;
@@ -17,7 +16,7 @@ use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::roots::{Roots, Selection};
 use crate::project::session::Session;
 use crate::settings::{self, RootLevels, Settings};
-use crate::system::canonicalize;
+use crate::system::{Tree, canonicalize};
 
 impl Session<'_> {
     /// Returns the findings about the change as a whole. `removed` are lock files that the change
@@ -140,7 +139,7 @@ fn removals(change: &ReviewedChange, removed: &BTreeSet<&Path>) -> Vec<Diagnosti
         let root = path.parent().unwrap_or(path);
         match change.removed_directory(root) {
             // Something else may be in place of the directory.
-            Some(directory) if !path.exists() && !directory.is_file() => {
+            Some(directory) if !Tree::Work.exists(path) && !Tree::Work.is_file(directory) => {
                 let roots = by_removed_directory.entry(directory).or_default();
                 roots.insert(root);
             }
@@ -170,7 +169,7 @@ fn removed_copies(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> V
 /// Finding about a removed lock file whose directory still has a configuration.
 pub(super) fn removed_lock_file(change: &ReviewedChange, path: &Path) -> Diagnostic {
     let shown = change.shown(path);
-    let message = if path.exists() {
+    let message = if Tree::Work.exists(path) {
         format!("git no longer has the lock file {}", shown.display())
     } else {
         format!("the lock file {} was removed", shown.display())
@@ -207,7 +206,7 @@ fn links(change: &ReviewedChange, selection: &Selection) -> Vec<Diagnostic> {
 
 fn link_added(change: &ReviewedChange, link: &Path) -> Diagnostic {
     let shown = change.shown(link);
-    let target = fs::read_link(link).unwrap_or_default();
+    let target = Tree::Work.read_link(link).unwrap_or_default();
     let message = format!(
         "{} is a link to {} now, which the base does not have",
         shown.display(),

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::provider::SigningKey;
-use provlock::system::files;
+use provlock::system::{Tree, files};
 
 use crate::cli::args::NoRequestsArgs;
 use crate::cli::run::outcome::Outcome;
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &KeygenArgs, ui: &Ui) -> Result<Outcome> {
 
 /// Creates a file that only the user can read. An existing file is not changed.
 fn create(path: &Path, text: &str) -> Result<()> {
-    if path.symlink_metadata().is_ok() {
+    if Tree::Work.has(path) {
         let message = format!("{} exists, and a key is never overwritten", path.display());
         return Err(Diagnostic::error(Code::InvalidArgument, message)
             .help("name a file that does not exist")

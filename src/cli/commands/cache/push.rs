@@ -168,6 +168,10 @@ fn configured(key: &SigningKey, settings: &Settings) -> Result<OciRepository> {
 }
 
 /// The private key, which is redacted in all output from now on.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the key is the user's, and no part of a revision"
+)]
 fn signing_key(file: Option<&Path>, environment: &Environment) -> Result<SigningKey> {
     let (text, origin) = match (file, environment.variable(CACHE_SIGNING_KEY)) {
         (Some(file), _) => {

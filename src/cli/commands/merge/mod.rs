@@ -21,8 +21,8 @@ use provlock::lockfile::{
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::Selection;
 use provlock::provider::Dialect;
-use provlock::system::boundary;
 use provlock::system::files::{self, canonical_or_given};
+use provlock::system::{Tree, boundary};
 use serde_json::json;
 
 use self::resolve::ResolveArgs;
@@ -135,7 +135,7 @@ pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
     let report = match arguments.files.as_slice() {
         directories if arguments.recursive => return merge_below(directories, arguments, ui),
         [] => return merge_here(Path::new("."), arguments, ui),
-        [directory] if directory.is_dir() => return merge_here(directory, arguments, ui),
+        [directory] if Tree::Work.is_dir(directory) => return merge_here(directory, arguments, ui),
         [file] => repair_file(file, arguments, ui)?,
         [base, ours, theirs] if arguments.path.is_some() => {
             let files = [base, ours, theirs];
@@ -206,7 +206,7 @@ fn merge_here(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcom
         } else {
             directory.join(name)
         };
-        if file.exists() {
+        if Tree::Work.exists(&file) {
             reports.push(repair_one(&file, arguments, ui));
         }
     }
@@ -246,7 +246,7 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
         };
         for file in [root.lock_path, root.module_lock_path]
             .into_iter()
-            .filter(|file| file.exists())
+            .filter(|file| Tree::Work.exists(file))
         {
             if !files.insert(canonical_or_given(&file)) {
                 continue;
