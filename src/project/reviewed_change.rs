@@ -93,36 +93,29 @@ impl ReviewedChange {
     /// Whether a path in the repository is read only where file systems ignore case: `MAIN.TF`,
     /// `.Terraform/modules`.
     pub fn is_case_variant(path: &Path) -> bool {
-        let is_data = |part: &OsStr| {
-            let part = part.to_str().unwrap_or_default();
-            !DATA_DIRECTORIES.contains(&part) && DATA_DIRECTORIES.contains(&&*folded(part))
-        };
-        let (name, folded) = (name(path), folded(name(path)));
-        let has_fixed = FIXED_NAMES
-            .into_iter()
-            .chain(terragrunt::FILE_NAMES)
-            .chain(VALUES)
-            .any(|fixed| fixed == folded);
-        path.iter().any(is_data)
-            || (name != folded && has_fixed)
-            || (!Self::reads(name) && Self::reads(&folded))
+        if path.iter().any(is_variant_of_data_directory) {
+            return true;
+        }
+        let name = name(path);
+        let folded = folded(name);
+        if name == folded {
+            return false;
+        }
+        is_fixed_name(&folded) || (!Self::reads(name) && Self::reads(&folded))
     }
 
     /// The files whose names meet a condition and that the change adds, alters or removes.
-    pub(super) fn changed<'a>(
-        &'a self,
-        is_meant: impl Fn(&str) -> bool + 'a,
-    ) -> impl Iterator<Item = &'a Path> {
-        let in_directory = |directory| {
-            self.files_before(directory)
-                .map(|(path, _)| path)
-                .chain(self.now_in(directory))
-        };
-        let all = self
-            .touched
-            .iter()
-            .flat_map(move |directory| in_directory(directory));
-        all.filter(move |path| is_meant(name(path)) && self.unchanged(path).is_none())
+    pub(super) fn changed(&self, is_meant: impl Fn(&str) -> bool) -> Vec<&Path> {
+        let mut changed = Vec::new();
+        for directory in &self.touched {
+            let before = self.files_before(directory).map(|(path, _)| path);
+            for path in before.chain(self.now_in(directory)) {
+                if is_meant(name(path)) && self.unchanged(path).is_none() {
+                    changed.push(path);
+                }
+            }
+        }
+        changed
     }
 
     /// Content of a file at the base, if it is known.
@@ -252,18 +245,20 @@ impl ReviewedChange {
             });
             return (!is_configured).then_some(directory);
         }
-        let is_empty = |directory: &&Path| {
-            !self
-                .now_below(directory)
-                .any(|path| Tree::Work.exists(path))
-        };
-        let above = directory
-            .ancestors()
-            .take_while(|above| above.starts_with(&self.top) && *above != self.top);
-        above
-            .take_while(is_empty)
-            .last()
-            .or_else(|| Some(directory).filter(is_empty))
+        let mut topmost = None;
+        for above in directory.ancestors() {
+            if above == self.top || !self.is_emptied(above) {
+                break;
+            }
+            topmost = Some(above);
+        }
+        topmost
+    }
+
+    /// Whether nothing that is read is left in a directory and below.
+    fn is_emptied(&self, directory: &Path) -> bool {
+        let mut now = self.now_below(directory);
+        !now.any(|path| Tree::Work.exists(path))
     }
 
     /// Directories with a lock file at the base, of whose lock file and configuration nothing is
@@ -465,64 +460,65 @@ impl ReviewedChange {
 
     /// The link that the change makes of a path or of a directory above, if it makes one.
     pub(super) fn added_link(&self, path: &Path) -> Option<PathBuf> {
-        let is_added = |path: &Path| {
-            let own = canonicalize(path.parent()?).ok()?.join(path.file_name()?);
-            self.links.contains(&own).then_some(own)
-        };
-        self.current_directory
-            .join(path)
-            .ancestors()
-            .filter(|path| Tree::Work.is_symlink(path))
-            .find_map(is_added)
+        let absolute = self.current_directory.join(path);
+        for above in absolute.ancestors() {
+            if !Tree::Work.is_symlink(above) {
+                continue;
+            }
+            if let Some(parent) = above.parent()
+                && let Ok(parent) = canonicalize(parent)
+                && let Some(name) = above.file_name()
+                && self.links.contains(&parent.join(name))
+            {
+                return Some(parent.join(name));
+            }
+        }
+        None
     }
 
     /// Whether the change alters a file or anything in a directory, or makes a link of the path or
     /// of a directory above it.
     pub fn alters(&self, path: &Path) -> bool {
+        if self.added_link(path).is_some() {
+            return true;
+        }
         let written = files::join(&self.current_directory, path);
-        let behind_links = canonicalize(&written).ok();
-        let paths = || behind_links.iter().chain([&written]);
-        self.added_link(path).is_some()
-            || self
-                .differing
-                .iter()
-                .any(|file| paths().any(|path| file.starts_with(path)))
+        let behind_links = canonicalize(&written).unwrap_or_else(|_| written.clone());
+        let mut differing = self.differing.iter();
+        differing.any(|file| file.starts_with(&written) || file.starts_with(&behind_links))
     }
 
     /// New paths that differ only in case from the path of a file that is read.
     pub(super) fn all_case_variants(&self) -> BTreeSet<&Path> {
-        let new: Vec<_> = self
-            .changed(|_| true)
-            .filter(|path| self.file_before(path).is_none())
-            .collect();
+        let mut variants = BTreeSet::new();
+        for path in &self.case_variants {
+            variants.insert(path.as_path());
+        }
+        let mut new = self.changed(|_| true);
+        new.retain(|path| self.file_before(path).is_none());
+        if new.is_empty() {
+            return variants;
+        }
+
         let mut by_folded: HashMap<String, BTreeSet<&Path>> = HashMap::new();
-        let files = if new.is_empty() {
-            &BTreeSet::new()
-        } else {
-            &self.files_now
-        };
-        for path in files.iter().map(Path::new) {
-            for path in path
-                .ancestors()
-                .take_while(|path| path.starts_with(&self.top))
-            {
-                by_folded
-                    .entry(folded(&path.to_string_lossy()))
-                    .or_default()
-                    .insert(path);
+        for path in self.files_now.iter().map(Path::new) {
+            for path in path.ancestors() {
+                if !path.starts_with(&self.top) {
+                    break;
+                }
+                let twins = by_folded.entry(folded(&path.to_string_lossy()));
+                twins.or_default().insert(path);
             }
         }
-        let has_twin = |path: &Path| {
-            by_folded
-                .get(&folded(&path.to_string_lossy()))
-                .is_some_and(|all| all.len() > 1)
-        };
-        let twins = new
-            .into_iter()
-            .filter(|path| path.ancestors().any(has_twin));
-        twins
-            .chain(self.case_variants.iter().map(PathBuf::as_path))
-            .collect()
+        for path in new {
+            for above in path.ancestors() {
+                let twins = by_folded.get(&folded(&above.to_string_lossy()));
+                if twins.is_some_and(|twins| twins.len() > 1) {
+                    variants.insert(path);
+                }
+            }
+        }
+        variants
     }
 
     /// Whether the change alters a file that is read only if it is named, such as a template.
@@ -548,7 +544,8 @@ impl ReviewedChange {
 
     /// Directories in which the change adds, alters or removes a file with values of variables.
     pub(super) fn altered_values(&self) -> impl Iterator<Item = &Path> {
-        self.changed(is_of_values).filter_map(Path::parent)
+        let changed = self.changed(is_of_values).into_iter();
+        changed.filter_map(Path::parent)
     }
 
     /// Returns a path as the user knows it.
@@ -570,6 +567,17 @@ pub(super) fn lines(bytes: &[u8]) -> Vec<&[u8]> {
 fn folded(text: &str) -> String {
     let decomposed: String = text.nfd().collect();
     decomposed.to_uppercase().to_lowercase()
+}
+
+/// Whether a part of a path is `.terraform` or `terraform.d` in other case.
+fn is_variant_of_data_directory(part: &OsStr) -> bool {
+    let part = part.to_str().unwrap_or_default();
+    !DATA_DIRECTORIES.contains(&part) && DATA_DIRECTORIES.contains(&folded(part).as_str())
+}
+
+/// Whether a file is read by this name alone.
+fn is_fixed_name(name: &str) -> bool {
+    FIXED_NAMES.contains(&name) || terragrunt::FILE_NAMES.contains(&name) || VALUES.contains(&name)
 }
 
 /// Whether a file of this name has values of variables.

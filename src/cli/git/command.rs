@@ -260,29 +260,26 @@ pub(super) fn blob(words: &str, index: usize) -> Option<String> {
     }
 }
 
-/// The files of a kind that match one of the patterns in any directory.
+/// The files of a kind that match one of the patterns in any directory. Their paths are compared
+/// faster as texts.
 pub(crate) fn listed(top: &Path, kind: &[&str], patterns: &[&str]) -> Result<BTreeSet<OsString>> {
-    let arguments = ["ls-files", "-z", "--full-name"]
-        .iter()
-        .chain(kind)
-        .chain(&["--"])
-        .map(ToString::to_string);
-    let patterns = patterns
-        .iter()
-        .map(|pattern| format!(":(top,glob)**/{pattern}"));
-    Ok(paths(
-        &run(top, Paths::Patterns, arguments.chain(patterns), b"")?.successful()?,
-    ))
-}
+    let mut arguments = vec!["ls-files".to_owned(), "-z".to_owned()];
+    arguments.push("--full-name".to_owned());
+    arguments.extend(kind.iter().map(ToString::to_string));
+    arguments.push("--".to_owned());
+    for pattern in patterns {
+        arguments.push(format!(":(top,glob)**/{pattern}"));
+    }
+    let printed = run(top, Paths::Patterns, arguments, b"")?.successful()?;
 
-/// Paths that each end with a NUL. They are compared faster as texts.
-fn paths(printed: &[u8]) -> BTreeSet<OsString> {
-    let paths = printed
-        .split(|byte| *byte == 0)
-        .filter(|path| !path.is_empty());
-    paths
-        .map(|path| native_path(path).into_os_string())
-        .collect()
+    // Each path ends with a NUL.
+    let mut paths = BTreeSet::new();
+    for path in printed.split(|byte| *byte == 0) {
+        if !path.is_empty() {
+            paths.insert(native_path(path).into_os_string());
+        }
+    }
+    Ok(paths)
 }
 
 /// Whether bytes are the blob with this object name (git-hash-object(1)).
@@ -620,23 +617,28 @@ pub(super) fn run_with<A: Into<OsString>>(
     input: &[u8],
 ) -> Result<Output> {
     let arguments: Vec<OsString> = arguments.into_iter().map(A::into).collect();
-    let mut command = git::in_repository(directory);
-    command.args(options).args(&arguments).envs([FALSE, EMPTY]);
+    let mut git = git::in_repository(directory);
+    git.args(options).args(&arguments).envs([FALSE, EMPTY]);
     if matches!(paths, Paths::Patterns) {
-        command.env("GIT_LITERAL_PATHSPECS", "0");
+        git.env("GIT_LITERAL_PATHSPECS", "0");
     }
-    let child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let ended = child.and_then(|child| finish(child, input));
-    let (status, stdout, stderr) =
-        ended.with_context(|| Diagnostic::error(Code::Io, "cannot run git").help("install git"))?;
-    let command = arguments
-        .first()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
+    git.stdin(Stdio::piped());
+    git.stdout(Stdio::piped());
+    git.stderr(Stdio::piped());
+    let ended = match git.spawn() {
+        Ok(child) => finish(child, input),
+        Err(error) => Err(error),
+    };
+    let Ended {
+        status,
+        stdout,
+        stderr,
+    } = ended.with_context(|| Diagnostic::error(Code::Io, "cannot run git").help("install git"))?;
+
+    let mut command = String::new();
+    if let Some(name) = arguments.first() {
+        command = name.to_string_lossy().into_owned();
+    }
     Ok(Output {
         directory: directory.to_owned(),
         command,
@@ -646,9 +648,18 @@ pub(super) fn run_with<A: Into<OsString>>(
     })
 }
 
-/// Waits for the end of git, and returns its status, output and error message.
-fn finish(mut child: Child, input: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8>, String)> {
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+/// Status, output and error message of a process that has ended.
+struct Ended {
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    stderr: String,
+}
+
+/// Waits for the end of git.
+fn finish(mut child: Child, input: &[u8]) -> std::io::Result<Ended> {
+    let stdin = child.stdin.take();
+    let stdout = child.stdout.take();
+    let stderr = child.stderr.take();
     std::thread::scope(|scope| {
         // Git may end before it has read everything; its exit code shows whether it failed.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
@@ -678,7 +689,11 @@ fn finish(mut child: Child, input: &[u8]) -> std::io::Result<(ExitStatus, Vec<u8
         }
         let status = child.wait()?;
         let stderr = message.join().unwrap_or_else(|_| Ok(String::new()))?;
-        Ok((status, printed, stderr))
+        Ok(Ended {
+            status,
+            stdout: printed,
+            stderr,
+        })
     })
 }
 

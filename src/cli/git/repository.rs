@@ -8,8 +8,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::Read as _;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -80,8 +78,13 @@ struct Differences {
 
 type Contents = BTreeMap<OsString, Vec<u8>>;
 
-/// Object names of blobs by path.
-type Blobs = BTreeMap<PathBuf, String>;
+/// Contents in the commit, by their paths on disk.
+#[derive(Default)]
+struct ContentsBefore {
+    by_path: Contents,
+    /// Paths whose files have the same content now.
+    unchanged: HashSet<OsString>,
+}
 
 /// A blob of the commit, with its content if the file on disk has the same.
 struct BlobOnDisk {
@@ -159,25 +162,25 @@ impl Repository {
     /// The location of a rule, in a file as the user knows it.
     fn place(&self, rule: &IgnoreRule) -> Location {
         let path = self.top.join(&rule.file);
-        let shown = files::relative(&path, &self.directory).unwrap_or_else(|| path.clone());
-        let mut bytes = Vec::new();
-        let file = path.is_file().then(|| File::open(&path).ok()).flatten();
-        let read = file.and_then(|file| file.take(IGNORE_FILE_LIMIT).read_to_end(&mut bytes).ok());
-        let text = read
-            .and_then(|_| String::from_utf8(bytes).ok())
+        let shown = match files::relative(&path, &self.directory) {
+            Some(relative) => relative,
+            None => path.clone(),
+        };
+        // The finding is about the whole file if it cannot be read.
+        let bytes = Tree::Work
+            .read(&path, IGNORE_FILE_LIMIT)
             .unwrap_or_default();
-        let start = text
-            .split_inclusive('\n')
-            .take(rule.line.saturating_sub(1))
-            .map(str::len)
-            .sum::<usize>();
-        let length = text[start..]
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_end()
-            .len();
-        Location::new(&SourceFile::new(shown, text), start..start + length)
+        let text = String::from_utf8(bytes).unwrap_or_default();
+
+        let mut start = 0;
+        let mut length = 0;
+        for line in text.split_inclusive('\n').take(rule.line) {
+            start += length;
+            length = line.len();
+        }
+        let line = text[start..start + length].trim_end();
+        let end = start + line.len();
+        Location::new(&SourceFile::new(shown, text), start..end)
     }
 
     /// Whether a path may be that of a data directory, or below one.
@@ -188,15 +191,21 @@ impl Repository {
     /// The data directories of a root module in the repository, relative to its top: as written,
     /// and behind links.
     fn data_directories(&self, root: &Path) -> BTreeSet<PathBuf> {
-        let names = [Path::new(DATA_DIRECTORY)]
-            .into_iter()
-            .chain(self.data_directory.as_deref());
-        let written = names.map(|name| files::join(root, name));
-        let both = written
-            .flat_map(|path| [canonicalize(&path).ok(), Some(path)])
-            .flatten();
-        both.filter_map(|path| path.strip_prefix(&self.top).map(Path::to_owned).ok())
-            .collect()
+        let mut names = vec![Path::new(DATA_DIRECTORY)];
+        names.extend(self.data_directory.as_deref());
+        let mut directories = BTreeSet::new();
+        for name in names {
+            let written = files::join(root, name);
+            if let Ok(inside) = written.strip_prefix(&self.top) {
+                directories.insert(inside.to_owned());
+            }
+            if let Ok(behind_links) = canonicalize(&written)
+                && let Ok(inside) = behind_links.strip_prefix(&self.top)
+            {
+                directories.insert(inside.to_owned());
+            }
+        }
+        directories
     }
 
     /// The files in the data directories of a root module that git tracks.
@@ -237,15 +246,22 @@ impl Repository {
         let Some(data) = self.data.get() else {
             return false;
         };
-        let is_unchanged = |directory: PathBuf| {
-            let below = data.range(directory.clone().into_os_string()..);
-            let mut below = below.filter(|(path, _)| Path::new(path).starts_with(&directory));
-            below.all(|(path, blob)| {
-                blob.as_ref()
-                    .is_some_and(|blob| is_blob_on_disk(&self.top.join(path), blob))
-            })
-        };
-        self.data_directories(root).into_iter().all(is_unchanged)
+        for directory in self.data_directories(root) {
+            for (path, blob) in data.range(directory.clone().into_os_string()..) {
+                // The name of a different directory may begin like this one.
+                if !Path::new(path).starts_with(&directory) {
+                    continue;
+                }
+                // The compared commit has a different file, or none.
+                let Some(blob) = blob else {
+                    return false;
+                };
+                if !is_blob_on_disk(&self.top.join(path), blob) {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// The lock files, settings and configurations in the commit of a revision, and now. `None` if
@@ -258,48 +274,37 @@ impl Repository {
         let Some(base) = differences? else {
             return Ok(None);
         };
-        let base_commit = base.base.clone();
         let mut now = now?;
         let case_variants = self.note_listed(&now, &base.staged);
         let submodules = self.altered_submodules(&base.staged);
-        let is_changed = |path: &Path| {
-            path.ancestors().any(|above| {
-                base.changed.contains_key(above.as_os_str())
-                    || submodules.contains(&self.top.join(above))
-            })
-        };
-        let all_linked = links::linked_files(&self.top, &now, is_changed);
+        let mut linked = links::linked_files(&self.top, &now, |path| {
+            self.is_changed(path, &base.changed, &submodules)
+        });
+        let link_targets = links::targets(&self.top, &linked);
 
         // Of data files and variants in case only the names matter. From here on, there are only
         // files that provlock reads.
         now.retain(|path, _| is_read_by_name(Path::new(path)));
+        linked.retain(|linked| is_read_by_name(Path::new(&linked.path)));
         let mut staged = base.staged;
         staged.retain(|change| is_read_by_name(&change.path));
-        let base_blobs = blobs_before(&now, staged.iter());
-        let link_targets = links::targets(&self.top, &all_linked);
-        let mut linked = all_linked;
-        linked.retain(|linked| is_read_by_name(Path::new(&linked.path)));
-        let touched = touched_directories(&now, &base_blobs, &base.changed, &linked);
-        let base_tree = self.base_tree(&base.changed, &now, &submodules)?;
+        let mut blobs = blobs_before(&now, &staged);
+        let touched = touched_directories(&now, &blobs, &base.changed, &linked);
+        let base_tree = Arc::new(self.base_tree(&base.changed, &now, &submodules)?);
 
         // Git unpacks only the files that are compared: lock files, settings, and all files in
         // touched directories.
-        let mut compared = Blobs::new();
-        for (path, blob) in base_blobs {
-            let path = PathBuf::from(path);
+        blobs.retain(|path, _| {
+            let path = Path::new(path);
             let is_touched = path.parent().is_some_and(|above| touched.contains(above));
-            if is_touched || is_always_compared(&path) {
-                compared.insert(path, blob);
-            }
-        }
-        let mut base_links = BTreeSet::new();
-        for link in links_at_base(staged, &linked) {
-            if compared.remove(&link).is_some() {
-                base_links.insert(link);
-            }
-        }
-        let base_tree = Arc::new(base_tree);
-        let (mut before, mut unchanged) = self.contents(compared)?;
+            is_touched || is_always_compared(path)
+        });
+        let mut base_links = links_at_base(staged, &linked);
+        base_links.retain(|link| blobs.remove(link).is_some());
+        let ContentsBefore {
+            by_path: mut before,
+            mut unchanged,
+        } = self.contents(blobs)?;
         before.extend(self.behind_links(&base_tree, &base_links)?);
         for link in linked {
             let path = self.top.join(&link.path).into_os_string();
@@ -307,6 +312,7 @@ impl Repository {
                 unchanged.insert(path);
             }
         }
+
         let mut settings = before.clone();
         let mut revision_lock_files = None;
         if base.missing_commits > 0 {
@@ -320,7 +326,7 @@ impl Repository {
         let change = ReviewedChange {
             top: self.top.clone(),
             current_directory: self.directory.clone(),
-            commit: base_commit,
+            commit: base.base,
             missing_commits: base.missing_commits,
             settings,
             revision_lock_files,
@@ -372,6 +378,13 @@ impl Repository {
         }))
     }
 
+    /// Whether a path, or a directory above it, differs from the commit.
+    fn is_changed(&self, path: &Path, changed: &BaseFiles, submodules: &BTreeSet<PathBuf>) -> bool {
+        path.ancestors().any(|above| {
+            changed.contains_key(above.as_os_str()) || submodules.contains(&self.top.join(above))
+        })
+    }
+
     /// Contents of the wanted files of a commit, by their paths on disk.
     fn files_of(&self, commit: &str, is_wanted: IsMeant) -> Result<Contents> {
         let files = RevisionFiles::list(&self.top, commit, false, &[], is_wanted)?;
@@ -385,7 +398,7 @@ impl Repository {
     }
 
     /// Contents of the files behind links of the base, by the paths of the links on disk.
-    fn behind_links(&self, base: &Arc<Overlay>, links: &BTreeSet<PathBuf>) -> Result<Contents> {
+    fn behind_links(&self, base: &Arc<Overlay>, links: &BTreeSet<OsString>) -> Result<Contents> {
         let tree = Tree::Revision(Arc::clone(base));
         let mut contents = Contents::new();
         for link in links {
@@ -519,19 +532,18 @@ impl Repository {
         Some(canonical)
     }
 
-    /// Contents of blobs, by their path on disk. Most are the current content of files, so git need
-    /// not unpack them. Also returns which ones.
-    fn contents(&self, blobs: Blobs) -> Result<(Contents, HashSet<OsString>)> {
-        let read = |(path, object): (PathBuf, String)| {
+    /// Contents of blobs, which have paths in the repository. Most are the current content of
+    /// files, so git need not unpack them.
+    fn contents(&self, blobs: BTreeMap<OsString, String>) -> Result<ContentsBefore> {
+        let blobs = blobs.into_iter().collect();
+        let files = parallel::map(blobs, parallel::cores(), |(path, object)| {
             let path = self.top.join(path);
-            let bytes = read_blob_on_disk(&path, &object);
             BlobOnDisk {
+                bytes: read_blob_on_disk(&path, &object),
                 path,
                 object,
-                bytes,
             }
-        };
-        let files = parallel::map(blobs.into_iter().collect(), parallel::cores(), read);
+        });
         let mut others = BTreeMap::new();
         for file in &files {
             if file.bytes.is_none() {
@@ -540,18 +552,17 @@ impl Repository {
         }
         let unpacked = contents(&self.top, &others)?;
 
-        let mut unchanged = HashSet::new();
-        let mut by_path = Contents::new();
+        let mut contents = ContentsBefore::default();
         for file in files {
             let path = file.path.into_os_string();
             if let Some(bytes) = file.bytes {
-                unchanged.insert(path.clone());
-                by_path.insert(path, bytes);
+                contents.unchanged.insert(path.clone());
+                contents.by_path.insert(path, bytes);
             } else if let Some(bytes) = unpacked.get(&file.object) {
-                by_path.insert(path, bytes.clone());
+                contents.by_path.insert(path, bytes.clone());
             }
         }
-        Ok((by_path, unchanged))
+        Ok(contents)
     }
 
     /// Lists the tracked files, which takes git some milliseconds. Other functions do so if they
@@ -682,35 +693,37 @@ fn touched_directories(
     changed: &BaseFiles,
     linked: &[LinkedFile],
 ) -> BTreeSet<PathBuf> {
-    let added = now.keys().filter(|path| !base_blobs.contains_key(*path));
-    let altered = base_blobs
-        .keys()
-        .filter(|path| changed.contains_key(*path) || !now.contains_key(*path));
-    let behind_links = linked.iter().filter(|link| link.is_changed);
-
-    let mut directories = BTreeSet::new();
-    for path in added
-        .chain(altered)
-        .chain(behind_links.map(|link| &link.path))
-    {
-        if let Some(directory) = Path::new(path).parent() {
-            directories.insert(directory.to_owned());
+    let mut differing = Vec::new();
+    for path in now.keys() {
+        if !base_blobs.contains_key(path) {
+            differing.push(path);
         }
     }
-    directories
+    for path in base_blobs.keys() {
+        if changed.contains_key(path) || !now.contains_key(path) {
+            differing.push(path);
+        }
+    }
+    for link in linked {
+        if link.is_changed {
+            differing.push(&link.path);
+        }
+    }
+    let directories = differing.iter().filter_map(|path| Path::new(path).parent());
+    directories.map(Path::to_owned).collect()
 }
 
 /// The links whose files in the base are compared: all that the base has and the index changes, and
 /// all that are there now.
-fn links_at_base(staged: Vec<StagedChange>, linked: &[LinkedFile]) -> BTreeSet<PathBuf> {
+fn links_at_base(staged: Vec<StagedChange>, linked: &[LinkedFile]) -> BTreeSet<OsString> {
     let mut links = BTreeSet::new();
     for change in staged {
         if change.was_link {
-            links.insert(change.path);
+            links.insert(change.path.into_os_string());
         }
     }
     for link in linked {
-        links.insert(PathBuf::from(&link.path));
+        links.insert(link.path.clone());
     }
     links
 }
@@ -722,23 +735,22 @@ fn omitted(now: &BTreeMap<OsString, Entry>) -> impl Iterator<Item = &OsString> {
 }
 
 /// The blobs of files in the compared commit, given the files now and the changes of the index.
-fn blobs_before<'a>(
+fn blobs_before(
     now: &BTreeMap<OsString, Entry>,
-    changes: impl Iterator<Item = &'a StagedChange>,
+    changes: &[StagedChange],
 ) -> BTreeMap<OsString, String> {
-    let staged = now
-        .iter()
-        .filter_map(|(path, entry)| Some((path.clone(), entry.blob.clone()?)));
-    let mut before: BTreeMap<_, _> = staged.collect();
-    for StagedChange {
-        path, before: blob, ..
-    } in changes
-    {
-        before.remove(path.as_os_str());
-        before.extend(
-            blob.clone()
-                .map(|blob| (path.clone().into_os_string(), blob)),
-        );
+    let mut before = BTreeMap::new();
+    for (path, entry) in now {
+        if let Some(blob) = &entry.blob {
+            before.insert(path.clone(), blob.clone());
+        }
+    }
+    for change in changes {
+        let path = change.path.clone().into_os_string();
+        match &change.before {
+            Some(blob) => _ = before.insert(path, blob.clone()),
+            None => _ = before.remove(&path),
+        }
     }
     before
 }

@@ -119,15 +119,18 @@ fn remote_branches(top: &Path, name: &str) -> Result<Vec<String>> {
 }
 
 fn ambiguous(revision: &str, rest: &str, meanings: &[String]) -> Diagnostic {
-    let message = format!(
-        "--base {revision}: the name is ambiguous: {}",
-        meanings.join(", ")
-    );
-    let is_branch =
-        |name: &&String| name.starts_with("refs/remotes/") || name.starts_with("refs/heads/");
-    let example = meanings.iter().rev().find(is_branch).or(meanings.first());
-    let example = example
-        .map(|name| format!(", such as {name}{rest}"))
-        .unwrap_or_default();
+    let mut example = meanings.first();
+    for meaning in meanings {
+        // The last one is the most likely, because it is the branch of a remote if there is one.
+        if meaning.starts_with("refs/remotes/") || meaning.starts_with("refs/heads/") {
+            example = Some(meaning);
+        }
+    }
+    let example = match example {
+        Some(name) => format!(", such as {name}{rest}"),
+        None => String::new(),
+    };
+    let meanings = meanings.join(", ");
+    let message = format!("--base {revision}: the name is ambiguous: {meanings}");
     Diagnostic::error(Code::InvalidArgument, message).help(format!("write the full name{example}"))
 }

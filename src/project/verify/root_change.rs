@@ -681,23 +681,24 @@ fn is_same_version(one: &LockedModule, other: &LockedModule) -> bool {
 /// scheme, so none may be added or replaced. An `h1:` may not be removed either, because it decides
 /// what is installed.
 fn scheme_replaced(old: &LockedModule, new: &LockedModule) -> Option<&'static str> {
-    let of = |locked: &LockedModule, scheme| -> BTreeSet<Hash> {
-        locked
-            .hashes
-            .iter()
-            .filter(|hash| hash.scheme() == scheme)
-            .cloned()
-            .collect()
-    };
-    let is_replaced = |scheme| {
-        let (before, after) = (of(old, scheme), of(new, scheme));
-        !before.is_empty() && before != after && (scheme == HashScheme::H1 || !after.is_empty())
-    };
-    let schemes = [(HashScheme::H1, "h1"), (HashScheme::Zh, "zh")];
-    let replaced = schemes
-        .into_iter()
-        .find(|(scheme, _)| old.is_same_release(new) && is_replaced(*scheme));
-    replaced.map(|(_, name)| name)
+    if !old.is_same_release(new) {
+        return None;
+    }
+    for (scheme, name) in [(HashScheme::H1, "h1"), (HashScheme::Zh, "zh")] {
+        let before = hashes_of(old, scheme);
+        let after = hashes_of(new, scheme);
+        let is_removed = after.is_empty();
+        if before.is_empty() || before == after || (is_removed && scheme != HashScheme::H1) {
+            continue;
+        }
+        return Some(name);
+    }
+    None
+}
+
+fn hashes_of(locked: &LockedModule, scheme: HashScheme) -> BTreeSet<&Hash> {
+    let hashes = locked.hashes.iter();
+    hashes.filter(|hash| hash.scheme() == scheme).collect()
 }
 
 /// A module from a host or publisher from which the base neither locked nor called a module.

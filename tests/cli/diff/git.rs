@@ -692,3 +692,60 @@ fn line_endings_that_git_converts_are_no_difference() {
     let output = repository.provlock(unified);
     assert_eq!(output.assert_code(0).stdout, "");
 }
+
+/// A link is read in its revision: nothing of the work tree, or of this machine, is behind it.
+#[cfg(unix)]
+#[test]
+fn a_link_stands_for_the_file_behind_it_in_its_revision() {
+    use std::os::unix::fs::symlink;
+
+    let repository = Repository::new();
+    let environment = &repository.environment;
+    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, "", &["h1:a"])]);
+    let project = environment.project();
+    environment.write("shared/1/lock.hcl", version("1.0.0"));
+    symlink("1", project.join("shared/current")).unwrap();
+    environment.write("live/main.tf", "");
+    symlink(
+        "../shared/current/lock.hcl",
+        project.join("live/.terraform.lock.hcl"),
+    )
+    .unwrap();
+    environment.write("lost/main.tf", "");
+    symlink("nowhere", project.join("lost/.terraform.lock.hcl")).unwrap();
+    repository.commit(&version("3.0.0"));
+    repository.git(["tag", "old"]);
+    environment.write("shared/2/lock.hcl", version("1.1.0"));
+    std::fs::remove_file(project.join("shared/current")).unwrap();
+    symlink("2", project.join("shared/current")).unwrap();
+    repository.commit(&version("3.0.0"));
+    repository.git(["tag", "new"]);
+    repository.git(["clone", "--quiet", "--bare", ".", "../bare.git"]);
+    // Neither revision has this, which is behind the link that leads nowhere.
+    environment.write("lost/nowhere", version("9.0.0"));
+    let diff = |directory: &str, more: &[&str]| {
+        let output = environment
+            .command(["diff", "--git", "old..new"].iter().chain(more))
+            .run_in(directory)
+            .run();
+        output.assert_code(0).stdout.clone()
+    };
+    let live = "live/.terraform.lock.hcl\n  ~ hashicorp/null   1.0.0 → 1.1.0   minor\n";
+    assert_eq!(diff(".", &["-r"]), live);
+    assert_eq!(diff("../bare.git", &["-r"]), live);
+    assert_eq!(diff("live", &[]), live.replace("live/", ""));
+
+    // A link out of the repository is its text, and not a file of this machine.
+    environment.write("../outside.hcl", version("8.0.0"));
+    std::fs::remove_file(project.join("live/.terraform.lock.hcl")).unwrap();
+    symlink("../../outside.hcl", project.join("live/.terraform.lock.hcl")).unwrap();
+    repository.commit(&version("3.0.0"));
+    let output = environment
+        .command(["diff", "--git", "new..HEAD"])
+        .run_in("live")
+        .run();
+    output
+        .assert_code(2)
+        .assert_stderr_has("HEAD:.terraform.lock.hcl:1:")
+        .assert_stderr_lacks("8.0.0");
+}
