@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::PackageDigest;
 use super::id::PackageId;
-use super::release_platforms::ReleasePlatforms;
+use super::release_evidence::ReleaseEvidence;
 use crate::provider::{Dialect, Hash, HashScheme, Platform, ProviderAddress, Version};
 use crate::system::storage;
 
@@ -127,11 +127,11 @@ impl HashCache {
         &self,
         provider: &ProviderAddress,
         version: &Version,
-    ) -> ReleasePlatforms {
+    ) -> ReleaseEvidence {
         if !self.is_believed {
-            return ReleasePlatforms::default();
+            return ReleaseEvidence::default();
         }
-        let mut platforms = ReleasePlatforms::read(&self.path_of_platforms(provider, version));
+        let mut platforms = ReleaseEvidence::read(&self.path_of_platforms(provider, version));
         for (package, digest) in self.packages_of(provider, version) {
             platforms
                 .published
@@ -147,9 +147,9 @@ impl HashCache {
         &self,
         provider: &ProviderAddress,
         version: &Version,
-        change: impl FnOnce(&mut ReleasePlatforms),
+        change: impl FnOnce(&mut ReleaseEvidence),
     ) {
-        ReleasePlatforms::change(&self.path_of_platforms(provider, version), change);
+        ReleaseEvidence::change(&self.path_of_platforms(provider, version), change);
     }
 
     /// The hashes of all packages that are stored by provider, version and platform.

@@ -21,7 +21,7 @@ mod error;
 mod hash_cache;
 mod id;
 mod limits;
-mod release_platforms;
+mod release_evidence;
 mod seeking;
 mod sha256;
 mod source;
@@ -39,7 +39,7 @@ pub use error::{EntryProblem, PackageError, Refusal};
 pub use hash_cache::HashCache;
 pub use id::PackageId;
 pub use limits::Limits;
-pub(crate) use release_platforms::{HashesByPlatform, ReleasePlatforms};
+pub(crate) use release_evidence::{ComparedHashes, Covers, HashesByPlatform, ReleaseEvidence};
 pub(crate) use seeking::unpack;
 pub(crate) use unpacked::hash_directory;
 

@@ -8,7 +8,6 @@ use std::mem::take;
 use std::path::{Path, PathBuf};
 
 use super::event::Event;
-use super::plan::covers::EntryPlatforms;
 use super::root_module::RootModule;
 use super::root_module::roots::Roots;
 use super::session::Session;
@@ -20,7 +19,7 @@ use crate::diagnostic::{
 use crate::lockfile::LockFile;
 use crate::modules::origin;
 use crate::packages::Source;
-use crate::packages::archive::{HashCache, PackageId, ReleasePlatforms};
+use crate::packages::archive::{HashCache, PackageId, ReleaseEvidence};
 use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
 use crate::settings::{PlatformSelection, WithoutPlatforms, schema_directive};
 use crate::system::parallel::{self, WAITING_REQUESTS};
@@ -387,11 +386,11 @@ impl Inventory {
     fn add_platforms(&mut self, releases: &Releases, cache: Option<&HashCache>) {
         let mut covered_by_release = Vec::new();
         for ((address, version, _), hashes) in releases {
-            let known = match cache {
+            let evidence = match cache {
                 Some(cache) => cache.platforms_of(address, version),
-                None => ReleasePlatforms::default(),
+                None => ReleaseEvidence::default(),
             };
-            let covered = EntryPlatforms::new(hashes, known).covered();
+            let covered = evidence.covered(hashes);
             self.covered.extend(covered.iter().cloned());
             covered_by_release.push((address, covered));
         }

@@ -5,11 +5,10 @@
 use std::collections::BTreeSet;
 
 use super::candidate::{Candidate, Wanted};
-use super::covers::EntryPlatforms;
-use super::release_lookup::{ReleaseLookup, accept, unexplained};
+use super::release_lookup::{ReleaseLookup, accept};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
 use crate::lockfile::{LockedProvider, Locks};
-use crate::packages::archive::{HashCache, HashesByPlatform};
+use crate::packages::archive::{HashCache, ReleaseEvidence};
 use crate::packages::{Packages, Source};
 use crate::provider::{Hash, HashesByScheme, Platform, Version};
 
@@ -42,9 +41,9 @@ pub(in crate::project) fn of_file(
             cache,
             progress: &|_, _| {},
         };
-        let entry = EntryPlatforms::of_published(&locked.hashes, release.cached());
-        covered.extend(entry.covered());
-        if entry.unexplained() > 0 {
+        let evidence = release.cached();
+        covered.extend(evidence.covered(&locked.hashes));
+        if !evidence.unexplained(&locked.hashes).is_empty() {
             unknown.push((locked, release));
         }
     }
@@ -56,13 +55,9 @@ pub(in crate::project) fn of_file(
     if let Some((locked, release)) =
         most.filter(|(locked, _)| locked.platform_hashes().count() > covered.len())
     {
-        let mut known = HashesByPlatform::new();
-        ask(
-            &locked.platform_hashes().cloned().collect(),
-            &release,
-            &mut known,
-        );
-        covered.extend(EntryPlatforms::of_published(&locked.hashes, known).covered());
+        let mut evidence = ReleaseEvidence::default();
+        ask(&locked.hashes, &release, &mut evidence);
+        covered.extend(evidence.covered(&locked.hashes));
     }
     covered
 }
@@ -74,15 +69,18 @@ pub(super) fn of_entry(
     release: &ReleaseLookup<'_>,
     packages: &Packages,
 ) -> Option<BTreeSet<Platform>> {
-    let mut known: HashesByPlatform = packages
-        .iter()
-        .map(|(platform, one)| (platform.clone(), [one.h1.clone()].into()))
-        .collect();
-    if EntryPlatforms::of_published(&locked.hashes, known.clone()).unexplained() > 0 {
-        known.extend(release.cached());
+    let mut evidence = ReleaseEvidence::default();
+    for (platform, package) in packages {
+        let h1 = BTreeSet::from([package.h1.clone()]);
+        evidence.published.insert(platform.clone(), h1);
     }
-    let entry = EntryPlatforms::of_published(&locked.hashes, known);
-    (entry.unexplained() == 0).then(|| entry.covered())
+    if !evidence.unexplained(&locked.hashes).is_empty() {
+        evidence.published.extend(release.cached().published);
+    }
+    if !evidence.unexplained(&locked.hashes).is_empty() {
+        return None;
+    }
+    Some(evidence.covered(&locked.hashes))
 }
 
 impl KeptPlatforms {
@@ -98,18 +96,16 @@ impl KeptPlatforms {
             version: &locked.version,
             ..*new
         };
-        let mut known = old.cached();
-        let recorded: BTreeSet<_> = locked.platform_hashes().cloned().collect();
+        let mut evidence = old.cached();
         let mut failure = None;
-        if needs_old_packages(&recorded, &old, new, &known, asked_for) {
-            failure = ask(&recorded, &old, &mut known);
+        if needs_old_packages(locked, new, &evidence, asked_for) {
+            failure = ask(&locked.hashes, &old, &mut evidence);
         }
-        let entry = EntryPlatforms::of_published(&locked.hashes, known);
         Self {
-            platforms: entry.covered(),
-            unexplained: entry.unexplained(),
+            platforms: evidence.covered(&locked.hashes),
+            unexplained: evidence.unexplained(&locked.hashes).len(),
             failure,
-            old: Some((locked.version.clone(), entry.recorded())),
+            old: Some((locked.version.clone(), locked.platform_hashes().count())),
         }
     }
 
@@ -217,34 +213,30 @@ impl KeptPlatforms {
 /// Whether the packages of the locked version must be requested to find the platforms of its
 /// entry.
 fn needs_old_packages(
-    recorded: &BTreeSet<Hash>,
-    old: &ReleaseLookup<'_>,
+    locked: &LockedProvider,
     new: &ReleaseLookup<'_>,
-    known: &HashesByPlatform,
+    evidence: &ReleaseEvidence,
     asked_for: &[Platform],
 ) -> bool {
+    let number_of_h1 = locked.platform_hashes().count();
     // A single hash is replaced by a single one.
-    if recorded.len() < 2 {
+    if number_of_h1 < 2 {
         return false;
     }
     // The old packages of a version that was published again no longer exist.
-    if old.version == new.version {
+    if locked.version == *new.version {
         return false;
     }
-    if unexplained(recorded, known).is_empty() {
+    if evidence.unexplained(&locked.hashes).is_empty() {
         return false;
     }
     // Requests the new package, which is needed anyway.
-    !gets_as_many(recorded, new, asked_for)
+    !gets_as_many(number_of_h1, new, asked_for)
 }
 
 /// Whether the new entry gets as many hashes anyway, because the source reports hashes of packages
 /// that are not fetched. If the first needed package is unavailable, nothing else matters.
-fn gets_as_many(
-    recorded: &BTreeSet<Hash>,
-    new: &ReleaseLookup<'_>,
-    asked_for: &[Platform],
-) -> bool {
+fn gets_as_many(number_of_h1: usize, new: &ReleaseLookup<'_>, asked_for: &[Platform]) -> bool {
     let Some(platform) = asked_for.first() else {
         return false;
     };
@@ -257,7 +249,7 @@ fn gets_as_many(
                 unknown: _,
                 malformed: _,
             } = package.hashes.recordable().collect();
-            h1.len() >= recorded.len()
+            h1.len() >= number_of_h1
         })
 }
 
@@ -266,22 +258,26 @@ fn gets_as_many(
 fn ask(
     recorded: &BTreeSet<Hash>,
     old: &ReleaseLookup<'_>,
-    known: &mut HashesByPlatform,
+    evidence: &mut ReleaseEvidence,
 ) -> Option<String> {
     let platforms = match old.source.platforms(old.address, old.version) {
         Ok(platforms) => platforms,
         Err(error) => return Some(error.to_string()),
     };
-    let published = platforms
-        .first()
-        .and_then(|platform| old.published(platform));
-    for (platform, hashes) in published.into_iter().flat_map(|published| published.h1) {
-        known.entry(platform).or_default().extend(hashes);
+    if let Some(platform) = platforms.first()
+        && let Some(published) = old.published(platform)
+    {
+        for (platform, hashes) in published.h1 {
+            evidence
+                .published
+                .entry(platform)
+                .or_default()
+                .extend(hashes);
+        }
     }
-    let errors = old.explain(recorded, &platforms, known);
-    if unexplained(recorded, known).is_empty() {
-        None
-    } else {
-        errors.first().map(ToString::to_string)
+    let errors = old.explain(recorded, &platforms, evidence);
+    if evidence.unexplained(recorded).is_empty() {
+        return None;
     }
+    errors.first().map(ToString::to_string)
 }

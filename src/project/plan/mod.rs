@@ -2,7 +2,6 @@
 
 pub(super) mod age;
 pub(super) mod candidate;
-pub(super) mod covers;
 pub(super) mod kept_platforms;
 pub(super) mod moves;
 mod outcome;

@@ -8,12 +8,13 @@ use super::candidate::Candidate;
 use super::kept_platforms;
 use super::packages::ProviderPlan;
 use super::recorded_entries::{RecordedEntry, UnconfirmedHashes};
-use super::release_lookup::{Compared, Confirmation, ReleaseLookup, accept};
+use super::release_lookup::{Confirmation, ReleaseLookup, accept, unpublished_warning};
 use super::request::LockRequest;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result, RunOption};
 use crate::lockfile::LockedProvider;
 use crate::packages::Packages;
+use crate::packages::archive::ComparedHashes;
 use crate::provider::{Hash, HashScheme, HashesByScheme, Version};
 
 /// Combines the entry before with the packages that were fetched for it.
@@ -72,9 +73,9 @@ pub(super) fn record(
     entry.warning = if is_unconfirmed {
         Some(unconfirmed(&plan.candidate, plan.version, old_hashes))
     } else {
-        compared.warning(&plan.candidate, plan.version)
+        unpublished_warning(&plan.candidate, plan.version, &compared.unpublished)
     };
-    entry.counts = compared.counts();
+    entry.counts = UnconfirmedHashes::of(&compared);
     Ok(entry)
 }
 
@@ -83,7 +84,7 @@ struct Check<'a> {
     old_hashes: &'a BTreeSet<Hash>,
     mirror: Option<&'a str>,
     confirmation: Confirmation,
-    compared: Compared,
+    compared: ComparedHashes,
     /// Whether packages were seen, and none has one of the hashes.
     is_contradicted: bool,
     /// Whether it has a `zh:` or `h1:`, even a malformed one. A hash of an unknown scheme neither

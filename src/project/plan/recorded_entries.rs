@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::diagnostic::Diagnostic;
 use crate::lockfile::LockedProvider;
 use crate::packages::Packages;
+use crate::packages::archive::ComparedHashes;
 use crate::provider::{Platform, ProviderAddress};
 use crate::system::lock;
 
@@ -21,6 +22,16 @@ pub struct UnconfirmedHashes {
     pub unpublished: usize,
     /// Number of hashes that could not be compared with the published release.
     pub uncompared: usize,
+}
+
+impl UnconfirmedHashes {
+    /// Numbers of the compared hashes that are not known to be published.
+    pub(super) fn of(compared: &ComparedHashes) -> Self {
+        Self {
+            unpublished: compared.unpublished.len(),
+            uncompared: compared.unknown,
+        }
+    }
 }
 
 /// The new entry of a provider, with its input.

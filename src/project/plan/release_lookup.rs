@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate::Candidate;
-use super::recorded_entries::UnconfirmedHashes;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy};
-use crate::packages::archive::{HashCache, HashesByPlatform, PackageDigest, PackageId};
+use crate::packages::archive::{
+    ComparedHashes, HashCache, PackageDigest, PackageId, ReleaseEvidence,
+};
 use crate::packages::{Fetched, Packages, ProgressSink, Published, Source, SourceError};
 use crate::provider::{
     Authentication, Hash, HashScheme, HashesByScheme, Platform, ProviderAddress, Version,
@@ -46,16 +47,6 @@ pub(super) enum Confirmation {
     Incomplete(Vec<String>),
 }
 
-/// Result of comparing the recorded hashes of a release.
-#[derive(Default)]
-pub(super) struct Compared {
-    /// Hashes that are known to belong to no published package: a `zh:` that SHA256SUMS does not
-    /// have, and an `h1:` if the `h1:` of all packages are known.
-    pub(super) unpublished: BTreeSet<Hash>,
-    /// Number of hashes that could not be compared.
-    pub(super) unknown: usize,
-}
-
 impl ReleaseLookup<'_> {
     pub(in crate::project) fn package(&self, platform: &Platform) -> PackageId {
         PackageId::new(self.address, self.version, platform)
@@ -67,21 +58,22 @@ impl ReleaseLookup<'_> {
         &self,
         recorded: &BTreeSet<Hash>,
         platforms: &BTreeSet<Platform>,
-        known: &mut HashesByPlatform,
+        evidence: &mut ReleaseEvidence,
     ) -> Vec<SourceError> {
         let mut errors = Vec::new();
+        let known = &evidence.published;
         let mut rest = likely_first(
             platforms
                 .iter()
                 .filter(|platform| !known.contains_key(platform)),
         );
         while !rest.is_empty() {
-            let unexplained = unexplained(recorded, known).len();
+            let unexplained = evidence.unexplained(recorded).len();
             if unexplained == 0 {
                 break;
             }
             let next = rest.drain(..unexplained.min(rest.len())).cloned().collect();
-            errors.extend(self.fetch(next, known));
+            errors.extend(self.fetch(next, evidence));
         }
         errors
     }
@@ -90,7 +82,7 @@ impl ReleaseLookup<'_> {
     pub(in crate::project) fn fetch(
         &self,
         platforms: Vec<Platform>,
-        known: &mut HashesByPlatform,
+        evidence: &mut ReleaseEvidence,
     ) -> Vec<SourceError> {
         let results = parallel::map(platforms, WAITING_REQUESTS, |platform| {
             let package = self.package(&platform);
@@ -100,7 +92,7 @@ impl ReleaseLookup<'_> {
         for (platform, result) in results {
             match result {
                 Ok(package) => {
-                    let hashes = known.entry(platform).or_default();
+                    let hashes = evidence.published.entry(platform).or_default();
                     hashes.insert(package.h1.clone());
                 }
                 Err(error) if error.is_platform_missing() => {}
@@ -111,13 +103,13 @@ impl ReleaseLookup<'_> {
     }
 
     /// Hashes of the packages that are in the cache. A package there may have been replaced since.
-    pub(super) fn cached(&self) -> HashesByPlatform {
-        let mut hashes = HashesByPlatform::new();
+    pub(super) fn cached(&self) -> ReleaseEvidence {
+        let mut evidence = ReleaseEvidence::default();
         for (package, digest) in self.cached_packages() {
-            let h1 = BTreeSet::from([digest.h1, digest.h1_with_directories]);
-            hashes.insert(package.platform, h1);
+            let h1 = BTreeSet::from(digest.into_h1());
+            evidence.published.insert(package.platform, h1);
         }
-        hashes
+        evidence
     }
 
     fn cached_packages(&self) -> impl Iterator<Item = (PackageId, PackageDigest)> {
@@ -220,10 +212,10 @@ impl ReleaseLookup<'_> {
         false
     }
 
-    /// Compares recorded hashes with the packages of this run, with the facts that the registry
-    /// publishes, and with those published packages that are in the cache. Fetches no package.
-    /// Malformed hashes, which need no comparison, are omitted.
-    pub(super) fn compare(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> Compared {
+    /// Compares recorded hashes with the packages of this run, and with other evidence if these do
+    /// not have all of them. Fetches no package. Malformed hashes, which need no comparison, are
+    /// omitted.
+    pub(super) fn compare(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> ComparedHashes {
         let mut unseen = Vec::new();
         for hash in recorded {
             let mut packages = packages.values();
@@ -232,17 +224,22 @@ impl ReleaseLookup<'_> {
             }
         }
         if unseen.is_empty() {
-            return Compared::default();
+            return ComparedHashes::default();
         }
+        self.evidence(packages).compare(unseen)
+    }
 
+    /// Facts that the registry publishes, with the published packages that this run has fetched or
+    /// that are in the cache.
+    fn evidence(&self, packages: &Packages) -> ReleaseEvidence {
+        let mut evidence = ReleaseEvidence::default();
         // The hashes of each published package, by its `zh:`.
         let mut hashes_of_packages = BTreeMap::new();
-        let mut published_zh = BTreeSet::new();
-        let published = self.published_in_full(packages);
-        let has_sums = published.is_some() || packages.values().any(|package| has_sums(package));
-        if let Some(published) = published {
+        let mut has_all_zh = packages.values().any(|package| has_sums(package));
+        if let Some(published) = self.published_in_full(packages) {
+            has_all_zh = true;
             hashes_of_packages = published.packages;
-            published_zh = published.zh;
+            evidence.of_release = published.zh;
         }
         let mut digests = Vec::new();
         for package in packages.values() {
@@ -251,31 +248,21 @@ impl ReleaseLookup<'_> {
         digests.extend(self.cached_packages().map(|(_, digest)| digest));
         for digest in digests {
             if let Some(hashes) = hashes_of_packages.get_mut(&digest.zh) {
-                hashes.insert(digest.h1);
-                hashes.insert(digest.h1_with_directories);
+                hashes.extend(digest.into_h1());
             }
         }
-        let has_all_h1 = !hashes_of_packages.is_empty()
-            && hashes_of_packages.values().all(|hashes| !hashes.is_empty());
 
-        let mut compared = Compared::default();
-        for hash in unseen {
-            let mut all_hashes = hashes_of_packages.values();
-            if published_zh.contains(hash) || all_hashes.any(|hashes| hashes.contains(hash)) {
-                continue;
-            }
-            let is_compared = match hash.scheme() {
-                HashScheme::Zh => has_sums,
-                HashScheme::H1 => has_all_h1,
-                HashScheme::Unknown => false,
-            };
-            if is_compared {
-                compared.unpublished.insert(hash.clone());
-            } else {
-                compared.unknown += 1;
-            }
+        if has_all_zh {
+            evidence.complete.insert(HashScheme::Zh);
         }
-        compared
+        let mut packages = hashes_of_packages.values();
+        if packages.len() > 0 && packages.all(|hashes| !hashes.is_empty()) {
+            evidence.complete.insert(HashScheme::H1);
+        }
+        for hashes in hashes_of_packages.into_values() {
+            evidence.of_release.extend(hashes);
+        }
+        evidence
     }
 
     /// Published facts, if they are about all packages of the release: a registry may have a
@@ -295,45 +282,31 @@ impl ReleaseLookup<'_> {
     }
 }
 
-impl Compared {
-    pub(super) fn counts(&self) -> UnconfirmedHashes {
-        UnconfirmedHashes {
-            unpublished: self.unpublished.len(),
-            uncompared: self.unknown,
+/// The warning about recorded hashes that belong to no published package.
+pub(super) fn unpublished_warning(
+    candidate: &Candidate<'_>,
+    version: &Version,
+    unpublished: &BTreeSet<Hash>,
+) -> Option<Diagnostic> {
+    let first = unpublished.first()?;
+    let name = candidate.name();
+    let (hash, compared) = match unpublished.iter().collect::<HashesByScheme<'_>>().only() {
+        Some(HashScheme::Zh) => ("zh: hash", "SHA256SUMS"),
+        Some(HashScheme::H1) => ("h1: hash", "the packages of all its platforms"),
+        Some(HashScheme::Unknown) | None => {
+            ("hash", "SHA256SUMS and the packages of all its platforms")
         }
-    }
-
-    /// The warning about hashes that belong to no published package.
-    pub(super) fn warning(
-        &self,
-        candidate: &Candidate<'_>,
-        version: &Version,
-    ) -> Option<Diagnostic> {
-        let first = self.unpublished.first()?;
-        let name = candidate.name();
-        let (hash, compared) = match self
-            .unpublished
-            .iter()
-            .collect::<HashesByScheme<'_>>()
-            .only()
-        {
-            Some(HashScheme::Zh) => ("zh: hash", "SHA256SUMS"),
-            Some(HashScheme::H1) => ("h1: hash", "the packages of all its platforms"),
-            Some(HashScheme::Unknown) | None => {
-                ("hash", "SHA256SUMS and the packages of all its platforms")
-            }
-        };
-        let message = match self.unpublished.len() {
-            1 => format!("a recorded {hash} belongs to no published package of {name} {version}"),
-            count => format!(
-                "{count} recorded {hash}es belong to no published package of {name} {version}"
-            ),
-        };
-        let warning = Diagnostic::warning(Code::HashNotPublished, message)
-            .note(format!("compared with {compared}"));
-        let warning = warning.at_each(candidate.recorded_hash(|hash| hash == first), "");
-        Some(warning.help(Help::text("find out who added it; to remove it: ").and(accept(name))))
-    }
+    };
+    let message = match unpublished.len() {
+        1 => format!("a recorded {hash} belongs to no published package of {name} {version}"),
+        count => {
+            format!("{count} recorded {hash}es belong to no published package of {name} {version}")
+        }
+    };
+    let warning = Diagnostic::warning(Code::HashNotPublished, message)
+        .note(format!("compared with {compared}"));
+    let warning = warning.at_each(candidate.recorded_hash(|hash| hash == first), "");
+    Some(warning.help(Help::text("find out who added it; to remove it: ").and(accept(name))))
 }
 
 /// Command that locks a provider again with the published hashes.
@@ -343,18 +316,6 @@ pub(super) fn accept(name: String) -> LockRemedy {
         accept_changed_hashes: true,
         ..LockRemedy::default()
     }
-}
-
-/// Recorded `h1:` hashes that no known package has.
-pub(in crate::project) fn unexplained(
-    recorded: &BTreeSet<Hash>,
-    known: &HashesByPlatform,
-) -> BTreeSet<Hash> {
-    recorded
-        .iter()
-        .filter(|hash| !known.values().any(|hashes| hashes.contains(hash)))
-        .cloned()
-        .collect()
 }
 
 fn has_sums(package: &Fetched) -> bool {

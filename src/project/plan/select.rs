@@ -8,6 +8,7 @@ use super::candidate::{Candidate, Wanted};
 use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 use super::prepared::Prepared;
 use super::recorded_entries::UnconfirmedHashes;
+use super::release_lookup::unpublished_warning;
 use super::request::{LockRequest, OldEntries, RequestedData};
 use crate::configuration::Requirement;
 use crate::configuration::rewrite::{self, Rewrite};
@@ -554,10 +555,9 @@ impl Search<'_> {
         let version = selected.version.clone();
         let release = self.request.release(candidate.address, &version);
         let compared = release.compare(&old.hashes, &Packages::new());
-        selected
-            .warnings
-            .extend(compared.warning(candidate, &version));
-        selected.counts = compared.counts();
+        let warning = unpublished_warning(candidate, &version, &compared.unpublished);
+        selected.warnings.extend(warning);
+        selected.counts = UnconfirmedHashes::of(&compared);
 
         // An entry that is carried over from the other registry has no hashes yet.
         let is_recorded = candidate.lock_file.entry(candidate.address).is_some();

@@ -12,12 +12,12 @@ use super::requests;
 use crate::diagnostic::words::{enumerate, few};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, UpgradeRemedy};
 use crate::lockfile::Entry;
-use crate::packages::archive::{HashesByPlatform, ReleasePlatforms};
+use crate::packages::archive::{ComparedHashes, ReleaseEvidence};
 use crate::packages::{self, AvailableVersions, Published, SourceError};
 use crate::project::plan::age::registry_warning;
 use crate::project::plan::candidate::{WayOut, upgrade_to_listed};
-use crate::project::plan::release_lookup::{ReleaseLookup, unexplained};
-use crate::provider::{Authentication, Hash, HashScheme, Platform, Version};
+use crate::project::plan::release_lookup::ReleaseLookup;
+use crate::provider::{Authentication, Hash, HashScheme, HashesByScheme, Platform, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
@@ -43,7 +43,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             report.authentications.insert(address, authentication);
         }
         report.has_unknown_platforms |= result.has_unknown_platforms;
-        known.insert(entry.address.clone(), result.known);
+        known.insert(entry.address.clone(), result.evidence);
         // Entries that a mirror was asked about are counted by mirror.
         match result.mirrored {
             Some((mirror, compared)) => by_mirror.entry(mirror).or_default().push(compared),
@@ -84,8 +84,7 @@ struct EntryResult<'a> {
     /// Reasons why something could not be checked.
     errors: Vec<Diagnostic>,
     authentication: Option<Authentication>,
-    /// Packages of the release that the source knows.
-    known: ReleasePlatforms,
+    evidence: ReleaseEvidence,
     has_unknown_platforms: bool,
     /// Whether there are hashes, and all of them were found among the published ones.
     is_published: bool,
@@ -115,12 +114,11 @@ struct RequiredPlatforms {
     unpublished: Vec<Platform>,
 }
 
-/// Recorded hashes of a scheme, compared with the published ones.
-struct ComparedHashes {
-    recorded: BTreeSet<Hash>,
-    unpublished: BTreeSet<Hash>,
-    /// The published data, as users know it.
+/// Recorded hashes of one scheme that belong to no published package.
+struct UnpublishedHashes<'a> {
+    /// The published data with which they were compared, as users know it.
     with: &'static str,
+    hashes: Vec<&'a Hash>,
 }
 
 impl<'a> EntryCheck<'a> {
@@ -160,7 +158,7 @@ impl<'a> EntryCheck<'a> {
     fn not_listed(&mut self, available: &AvailableVersions) {
         if let Some(mirror) = self.online.source.mirror_of(&self.entry.address) {
             let location = self.entry.version();
-            self.compared_with(mirror, Some(location), &ReleasePlatforms::default());
+            self.compared_with(mirror, Some(location), ReleaseEvidence::default());
             return;
         }
         let message = format!(
@@ -202,15 +200,15 @@ impl<'a> EntryCheck<'a> {
         let entry = self.entry;
         let release = self.release();
         let h1 = self.recorded(HashScheme::H1);
-        let mut known = HashesByPlatform::new();
+        let mut fetched = ReleaseEvidence::default();
         let required = self.required(available).published;
-        let mut failures = release.fetch(required, &mut known);
-        failures.extend(release.explain(&h1, available, &mut known));
+        let mut failures = release.fetch(required, &mut fetched);
+        failures.extend(release.explain(&h1, available, &mut fetched));
 
         // A mirror publishes no SHA256SUMS: only the hashes of its packages confirm an entry.
         let mut confirmed = BTreeSet::new();
-        let mut platforms = ReleasePlatforms::default();
-        for platform in known.keys() {
+        let mut evidence = ReleaseEvidence::default();
+        for platform in fetched.published.keys() {
             let package = release.package(platform);
             let Ok(package) = release.source.package(&package, release.progress) else {
                 continue;
@@ -220,7 +218,7 @@ impl<'a> EntryCheck<'a> {
             }
             let hashes = package.all_h1();
             confirmed.extend(hashes.iter().cloned());
-            platforms.copies.insert(platform.clone(), hashes);
+            evidence.copies.insert(platform.clone(), hashes);
         }
 
         let mut comparable = self.recorded(HashScheme::Zh);
@@ -229,11 +227,7 @@ impl<'a> EntryCheck<'a> {
             .hashes
             .iter()
             .find(|(hash, _)| comparable.contains(hash) && !confirmed.contains(hash));
-        self.compared_with(
-            mirror,
-            unconfirmed.map(|(_, location)| location),
-            &platforms,
-        );
+        self.compared_with(mirror, unconfirmed.map(|(_, location)| location), evidence);
         self.all_succeeded(failures);
     }
 
@@ -244,7 +238,7 @@ impl<'a> EntryCheck<'a> {
         &mut self,
         mirror: String,
         unconfirmed: Option<&Location>,
-        platforms: &ReleasePlatforms,
+        evidence: ReleaseEvidence,
     ) {
         let entry = self.entry;
         if let Some(location) = unconfirmed {
@@ -256,8 +250,8 @@ impl<'a> EntryCheck<'a> {
                 .about(&entry.address);
             self.result.findings.push(warning);
         }
-        self.result.mirrored = Some((mirror, platforms::compare(self.root, entry, platforms)));
-        self.result.known.learn(platforms.clone());
+        self.result.mirrored = Some((mirror, platforms::compare(self.root, entry, &evidence)));
+        self.result.evidence = evidence;
     }
 
     /// Compares the entry with the release that a registry publishes.
@@ -280,28 +274,30 @@ impl<'a> EntryCheck<'a> {
         self.result.findings.extend(exceptions);
 
         // The published facts: SHA256SUMS, its signature, and the h1 that the registry reports.
+        let mut evidence = ReleaseEvidence::default();
         let mut published = None;
         if let Some(platform) = required.published.first().or(platforms.first()) {
             published = self.online.source.published(&release.package(platform))?;
         }
-        let mut known = HashesByPlatform::new();
-        let mut compared = Vec::new();
         if let Some(published) = &published {
             self.check_authentication(published, available);
-            match self.compare_zh(published, platforms) {
-                Ok(hashes) => compared.push(hashes),
+            match self.published_zh(published, platforms) {
+                Ok(zh) => {
+                    evidence.of_release = zh;
+                    evidence.complete.insert(HashScheme::Zh);
+                }
                 Err(error) => self.failed(error),
             }
-            known.clone_from(&published.h1);
+            evidence.published.clone_from(&published.h1);
         }
 
         // The packages for required platforms whose h1 the registry does not report.
         let mut unknown = required.published.clone();
-        unknown.retain(|platform| !known.contains_key(platform));
-        let mut is_complete = self.all_succeeded(release.fetch(unknown, &mut known));
+        unknown.retain(|platform| !evidence.published.contains_key(platform));
+        let mut is_complete = self.all_succeeded(release.fetch(unknown, &mut evidence));
         let mut without_hash = Vec::new();
         for platform in &required.published {
-            if let Some(hashes) = known.get(platform)
+            if let Some(hashes) = evidence.published.get(platform)
                 && hashes.is_disjoint(&entry.locked.hashes)
             {
                 without_hash.push(platform.clone());
@@ -310,19 +306,32 @@ impl<'a> EntryCheck<'a> {
         let missing = missing(root, entry, &without_hash);
         self.result.has_unknown_platforms |= missing.is_some() || !is_complete;
 
+        // The packages that may have the other recorded h1.
+        let mut compared = ComparedHashes::default();
+        let mut has_every_package = false;
         if let Some(published) = &published {
             let recorded = self.recorded(HashScheme::H1);
             // The registry may list fewer platforms than the signed file.
             let platforms = platforms | &published.platforms;
-            is_complete &= self.all_succeeded(release.explain(&recorded, &platforms, &mut known));
+            is_complete &=
+                self.all_succeeded(release.explain(&recorded, &platforms, &mut evidence));
             // An h1 may be that of a package that could not be fetched.
             if is_complete {
-                compared.push(compare_h1(recorded, &platforms, &known));
+                evidence.complete.insert(HashScheme::H1);
             }
+            let known = &evidence.published;
+            has_every_package = platforms
+                .iter()
+                .all(|platform| known.contains_key(platform));
+            compared = evidence.compare(&self.comparable(published, &evidence));
         }
-        self.result.is_published = are_all_published(entry, published.as_ref(), &compared);
-        self.report(&compared, missing);
-        self.result.known.published = known;
+        let mut hashes = entry.hashes.iter();
+        self.result.is_published = !entry.hashes.is_empty()
+            && hashes.all(|(hash, _)| {
+                evidence.of_release.contains(hash) || compared.published.contains(hash)
+            });
+        self.report(&compared, has_every_package, missing);
+        self.result.evidence = evidence;
         Ok(())
     }
 
@@ -343,67 +352,60 @@ impl<'a> EntryCheck<'a> {
 
     /// Reports unpublished hashes, in one finding, and platforms without a hash. If no hash is
     /// published, that is the only finding.
-    fn report(&mut self, compared: &[ComparedHashes], missing: Option<Diagnostic>) {
-        let mut recorded = 0;
-        let mut unpublished = 0;
-        for hashes in compared {
-            recorded += hashes.recorded.len();
-            unpublished += hashes.unpublished.len();
-        }
-        if recorded > 1 && recorded == unpublished {
-            self.add(self.nothing_published(compared, recorded));
+    fn report(
+        &mut self,
+        compared: &ComparedHashes,
+        has_every_package: bool,
+        missing: Option<Diagnostic>,
+    ) {
+        let unpublished = by_published_data(&compared.unpublished, has_every_package);
+        let count = compared.unpublished.len();
+        if count > 1 && compared.published.is_empty() {
+            self.add(self.nothing_published(&unpublished, count));
             return;
         }
         // A single hash that is not published is the only finding.
-        if recorded == 0 || recorded > unpublished {
+        if count == 0 || !compared.published.is_empty() {
             self.result.findings.extend(missing);
         }
-        self.result.findings.extend(self.unpublished(compared));
+        if count > 0 {
+            let finding = self.unpublished(&unpublished, &compared.unpublished);
+            self.result.findings.push(finding);
+        }
     }
 
-    /// The finding about the hashes that belong to no published package.
-    fn unpublished(&self, compared: &[ComparedHashes]) -> Option<Diagnostic> {
+    /// The finding about hashes that belong to no published package.
+    fn unpublished(&self, lists: &[UnpublishedHashes<'_>], hashes: &BTreeSet<Hash>) -> Diagnostic {
         let release = self.root.release(self.entry);
-        let mut hashes = Vec::new();
-        for comparison in compared {
-            hashes.extend(&comparison.unpublished);
+        let mut message = format!(
+            "{} recorded hashes of {release} belong to no published package",
+            hashes.len()
+        );
+        let mut help = "find out who added the hashes, and remove them";
+        let is_single = hashes.len() == 1;
+        if is_single && let Some(hash) = hashes.first() {
+            message = format!(
+                "the {} {} belongs to no published package of {release}",
+                hash.scheme_name(),
+                hash.value()
+            );
+            help = "find out who added the hash, and remove it";
         }
-        let (message, help) = match &hashes[..] {
-            [] => return None,
-            [hash] => (
-                format!(
-                    "the {} {} belongs to no published package of {release}",
-                    hash.scheme_name(),
-                    hash.value()
-                ),
-                "find out who added the hash, and remove it",
-            ),
-            hashes => (
-                format!(
-                    "{} recorded hashes of {release} belong to no published package",
-                    hashes.len()
-                ),
-                "find out who added the hashes, and remove them",
-            ),
-        };
         let mut error = Diagnostic::finding(Code::HashNotPublished, message);
         for (hash, location) in &self.entry.hashes {
-            if hashes.contains(&hash) {
+            if hashes.contains(hash) {
                 error = error.at(location.clone(), "");
             }
         }
-        for comparison in compared {
-            if comparison.unpublished.is_empty() {
-                continue;
-            }
-            let mut note = format!("compared with {}", comparison.with);
+        for list in lists {
+            let mut note = format!("compared with {}", list.with);
             // The message contains a single hash.
-            if hashes.len() > 1 {
-                note = format!("{note}: {}", few(&comparison.unpublished));
+            if !is_single {
+                note = format!("{note}: {}", few(&list.hashes));
             }
             error = error.note(note);
         }
-        Some(error.help(help))
+        error.help(help)
     }
 
     /// The platforms that the project requires of the provider.
@@ -517,41 +519,48 @@ impl<'a> EntryCheck<'a> {
         }
     }
 
-    /// Compares each `zh:` with SHA256SUMS; a registry may have one such document for each
-    /// platform.
-    fn compare_zh(
+    /// The `zh:` in SHA256SUMS. A registry may have one such document for each platform; they are
+    /// requested if the first one lacks a recorded `zh:`.
+    fn published_zh(
         &self,
         published: &Published,
         platforms: &BTreeSet<Platform>,
-    ) -> packages::Result<ComparedHashes> {
-        let Published { zh, packages, .. } = published;
-        let mut recorded = self.recorded(HashScheme::Zh);
-        // SHA256SUMS also lists documents, and they may be the same in several versions.
-        recorded.retain(|hash| {
-            packages.is_empty() || packages.contains_key(hash) || !zh.contains(hash)
-        });
-        let mut unpublished: BTreeSet<_> = recorded.difference(zh).cloned().collect();
-        let mut others = Vec::new();
-        if !unpublished.is_empty() {
-            others.extend(platforms);
+    ) -> packages::Result<BTreeSet<Hash>> {
+        let mut zh = published.zh.clone();
+        if self.recorded(HashScheme::Zh).is_subset(&zh) {
+            return Ok(zh);
         }
-        let answers = parallel::map(others, WAITING_REQUESTS, |platform| {
-            let package = self.release().package(platform);
-            self.online.source.published(&package)
-        });
+        let answers = parallel::map(
+            platforms.iter().collect(),
+            WAITING_REQUESTS,
+            |platform: &Platform| {
+                let package = self.release().package(platform);
+                self.online.source.published(&package)
+            },
+        );
         for answer in answers {
             match answer {
-                Ok(Some(published)) => unpublished.retain(|hash| !published.zh.contains(hash)),
+                Ok(Some(published)) => zh.extend(published.zh),
                 Ok(None) => {}
                 Err(error) if error.is_platform_missing() => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(ComparedHashes {
-            recorded,
-            unpublished,
-            with: "SHA256SUMS",
-        })
+        Ok(zh)
+    }
+
+    /// The recorded hashes of schemes whose published hashes are known. SHA256SUMS lists documents,
+    /// too, which may be the same in several versions, so their hashes are omitted.
+    fn comparable(&self, published: &Published, evidence: &ReleaseEvidence) -> BTreeSet<Hash> {
+        let Published { zh, packages, .. } = published;
+        let mut comparable = BTreeSet::new();
+        for scheme in &evidence.complete {
+            comparable.extend(self.recorded(*scheme));
+        }
+        comparable.retain(|hash| {
+            packages.is_empty() || packages.contains_key(hash) || !zh.contains(hash)
+        });
+        comparable
     }
 
     fn recorded(&self, scheme: HashScheme) -> BTreeSet<Hash> {
@@ -565,23 +574,16 @@ impl<'a> EntryCheck<'a> {
     }
 
     /// The finding for an entry without any published hash, as after a change of only its version.
-    fn nothing_published(&self, compared: &[ComparedHashes], recorded: usize) -> Diagnostic {
-        let mut with = Vec::new();
-        let mut scheme = None;
-        for comparison in compared {
-            if let Some(hash) = comparison.recorded.first() {
-                with.push(comparison.with);
-                scheme = Some(hash.scheme_name());
-            }
-        }
-        let noun = match scheme {
-            Some(scheme) if with.len() == 1 => scheme,
+    fn nothing_published(&self, lists: &[UnpublishedHashes<'_>], count: usize) -> Diagnostic {
+        let noun = match lists {
+            [list] => list.hashes[0].scheme_name(),
             _ => "hashes",
         };
         let release = self.root.release(self.entry);
         let message = format!(
-            "none of the {recorded} recorded {noun} belongs to a published package of {release}"
+            "none of the {count} recorded {noun} belongs to a published package of {release}"
         );
+        let with = lists.iter().map(|list| list.with);
         Diagnostic::finding(Code::HashNotPublished, message)
             .note(format!("compared with {}", enumerate(with)))
             .help("find out who changed the version or the hashes, and restore the entry")
@@ -635,39 +637,27 @@ impl<'a> EntryCheck<'a> {
     }
 }
 
-/// Compares recorded `h1:` hashes with all packages that are known.
-fn compare_h1(
-    recorded: BTreeSet<Hash>,
-    platforms: &BTreeSet<Platform>,
-    known: &HashesByPlatform,
-) -> ComparedHashes {
-    let is_every_package_known = platforms
-        .iter()
-        .all(|platform| known.contains_key(platform));
-    let with = if is_every_package_known {
+/// Unpublished hashes by scheme, without empty lists.
+fn by_published_data(
+    unpublished: &BTreeSet<Hash>,
+    has_every_package: bool,
+) -> Vec<UnpublishedHashes<'_>> {
+    let HashesByScheme {
+        h1,
+        zh,
+        unknown: _,
+        malformed: _,
+    } = unpublished.iter().collect();
+    let packages = if has_every_package {
         "the packages of all its platforms"
     } else {
         "the packages that could be fetched"
     };
-    ComparedHashes {
-        unpublished: unexplained(&recorded, known),
-        recorded,
-        with,
+    let mut lists = Vec::new();
+    for (with, hashes) in [("SHA256SUMS", zh), (packages, h1)] {
+        if !hashes.is_empty() {
+            lists.push(UnpublishedHashes { with, hashes });
+        }
     }
-}
-
-/// Whether an entry has hashes, and each is in SHA256SUMS or is known to be of a published package.
-fn are_all_published(
-    entry: &Entry,
-    published: Option<&Published>,
-    compared: &[ComparedHashes],
-) -> bool {
-    let mut known: BTreeSet<&Hash> = BTreeSet::new();
-    if let Some(published) = published {
-        known.extend(&published.zh);
-    }
-    for hashes in compared {
-        known.extend(hashes.recorded.difference(&hashes.unpublished));
-    }
-    !entry.hashes.is_empty() && entry.hashes.iter().all(|(hash, _)| known.contains(hash))
+    lists
 }

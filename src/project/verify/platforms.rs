@@ -7,8 +7,7 @@ use super::audited_root::{AuditedRoot, VerifiedRoot, finding};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Pattern, Remedy};
 use crate::lockfile::Entry;
-use crate::packages::archive::{self, ReleasePlatforms};
-use crate::project::plan::covers::{Covers, EntryPlatforms};
+use crate::packages::archive::{self, Covers, ReleaseEvidence};
 use crate::provider::{AddressParts, Hash, Platform};
 use crate::settings::PlatformSelection;
 use crate::system::{Tree, files};
@@ -38,7 +37,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         } else {
             let known = match root.cache {
                 Some(cache) => cache.platforms_of(&entry.address, &entry.locked.version),
-                None => ReleasePlatforms::default(),
+                None => ReleaseEvidence::default(),
             };
             compared.push(compare(root, entry, &known));
         }
@@ -51,7 +50,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 pub(super) fn compare<'a>(
     root: &AuditedRoot<'_>,
     entry: &'a Entry,
-    known: &ReleasePlatforms,
+    known: &ReleaseEvidence,
 ) -> ComparedEntry<'a> {
     let mut required: Vec<&Platform> = match (root.platforms, &known.listed) {
         (Some(PlatformSelection::These(platforms)), _) => platforms.iter().collect(),
@@ -61,14 +60,14 @@ pub(super) fn compare<'a>(
     };
     required.retain(|platform| !root.is_exempted(entry, platform));
 
-    let platforms = EntryPlatforms::new(&entry.locked.hashes, known.clone());
+    let hashes = &entry.locked.hashes;
     let mut findings = Vec::new();
     let mut without_hash = Vec::new();
     let mut unknown = Vec::new();
     // Required platforms that are covered, or may be.
     let mut possible = 0;
     for &platform in &required {
-        match platforms.covers(platform) {
+        match known.covers(hashes, platform) {
             Covers::Yes => possible += 1,
             Covers::Unknown => {
                 possible += 1;
@@ -86,12 +85,12 @@ pub(super) fn compare<'a>(
     findings.extend(wrong_exceptions(root, entry, |platform| {
         let listed = known.listed.as_ref();
         listed.is_some_and(|listed| listed.contains(platform))
-            || platforms.covers(platform) == Covers::Yes
+            || known.covers(hashes, platform) == Covers::Yes
     }));
 
     // Each h1 is for one platform: with fewer of them than platforms, one has none.
-    let recorded = platforms.recorded();
-    let unexplained = platforms.unexplained();
+    let recorded = entry.locked.platform_hashes().count();
+    let unexplained = known.unexplained(hashes).len();
     let are_too_few = unexplained < unknown.len() || recorded < possible;
     if !unknown.is_empty() && are_too_few {
         let message = if recorded == 1 || recorded < required.len() {

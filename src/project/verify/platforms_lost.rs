@@ -7,13 +7,12 @@ use super::audited_root::{AuditedRoot, VerifiedRoot, finding};
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, LockRemedy, Pattern, Severity};
 use crate::lockfile::{self, Entry, LockedProvider, ProviderDiff};
-use crate::packages::archive::ReleasePlatforms;
-use crate::project::plan::covers::{Covers, EntryPlatforms};
+use crate::packages::archive::{Covers, ReleaseEvidence};
 use crate::provider::{Hash, Platform, ProviderAddress};
 use crate::settings::PlatformSelection;
 
 /// Packages that a run knows, besides those in the cache.
-pub(super) type KnownReleases = BTreeMap<ProviderAddress, ReleasePlatforms>;
+pub(super) type KnownReleases = BTreeMap<ProviderAddress, ReleaseEvidence>;
 
 /// Adds a finding for each entry that loses platforms, if registries are not asked.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
@@ -62,7 +61,7 @@ struct LostPlatforms {
 impl LostPlatforms {
     /// Compares an entry with the same entry before, as far as the packages of the release are
     /// known. `None` if the version changed, or no platform is lost.
-    fn of(change: &ProviderDiff, known: &ReleasePlatforms) -> Option<Self> {
+    fn of(change: &ProviderDiff, known: &ReleaseEvidence) -> Option<Self> {
         let old = change.old.as_ref()?;
         let new = change.new.as_ref()?;
         if old.version != new.version {
@@ -73,13 +72,12 @@ impl LostPlatforms {
             return None;
         }
 
-        let covered = EntryPlatforms::new(&new.hashes, known.clone());
         let mut named = BTreeSet::new();
         let mut unknown = 0;
         for hash in removed_h1(old, new) {
-            match platform_of(hash, known) {
+            match known.platform_of(hash) {
                 // A mirror and the registry may have different packages for a platform.
-                Some(platform) if covered.covers(platform) == Covers::Yes => {}
+                Some(platform) if known.covers(&new.hashes, platform) == Covers::Yes => {}
                 Some(platform) => _ = named.insert(platform.clone()),
                 None => unknown += 1,
             }
@@ -166,13 +164,6 @@ fn removed_h1<'a>(
     hashes.filter(|hash| !other.hashes.contains(*hash))
 }
 
-/// The platform whose package has a hash.
-fn platform_of<'a>(hash: &Hash, known: &'a ReleasePlatforms) -> Option<&'a Platform> {
-    let mut packages = known.published.iter().chain(&known.copies);
-    let (platform, _) = packages.find(|(_, hashes)| hashes.contains(hash))?;
-    Some(platform)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,7 +191,7 @@ mod tests {
     }
 
     fn lost(old: &Locks, new: &Locks, known: &[(&str, u8)]) -> Option<(Vec<String>, usize)> {
-        let mut release = ReleasePlatforms::default();
+        let mut release = ReleaseEvidence::default();
         for (platform, number) in known {
             let hashes = release.published.entry(platform.parse().unwrap());
             hashes.or_default().insert(h1(*number));

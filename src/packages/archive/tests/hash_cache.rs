@@ -187,12 +187,12 @@ fn an_ignored_cache_knows_no_platforms() {
     });
     assert_ne!(
         cache.platforms_of(&package.address, &package.version),
-        ReleasePlatforms::default()
+        ReleaseEvidence::default()
     );
     let cache = cache.not_believed();
     assert_eq!(
         cache.platforms_of(&package.address, &package.version),
-        ReleasePlatforms::default()
+        ReleaseEvidence::default()
     );
 }
 
