@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::document::{Body, Located, invalid};
-use crate::diagnostic::{Location, Result};
+use crate::diagnostic::{Diagnostic, Location, Result};
 use crate::system::{Secrets, Token};
 
 /// An `oci_credentials` block.
@@ -75,44 +75,70 @@ pub(super) fn read_credentials(
     secrets: &Secrets,
 ) -> Result<OciCredentials> {
     let body = block.value;
-    let refuse = |message: &str| invalid(message, block.location.clone());
-    let secret = |name| -> Result<Option<Token>> {
-        let token = body.string(name)?.and_then(|text| Token::new(text.value));
-        Ok(token.inspect(|token| secrets.learn(token)))
-    };
-    let username = body.string("username")?.map(|text| text.value.to_owned());
-    let found = (
-        username,
-        secret("password")?,
-        secret("access_token")?,
-        secret("refresh_token")?,
-    );
-    let login = match (found, helper(body)?) {
-        ((Some(username), Some(password), None, None), None) => {
-            OciLoginSource::Login(OciLogin::Basic { username, password })
+    let mut username = None;
+    if let Some(text) = body.string("username")? {
+        username = Some(text.value.to_owned());
+    }
+    let password = secret(body, "password", secrets)?;
+    let access_token = secret(body, "access_token", secrets)?;
+    let refresh_token = secret(body, "refresh_token", secrets)?;
+    let docker_helper = helper(body)?;
+
+    let mut logins = Vec::new();
+    match (username, password) {
+        (Some(username), Some(password)) => {
+            logins.push(OciLoginSource::Login(OciLogin::Basic {
+                username,
+                password,
+            }));
         }
-        ((None, None, access_token @ Some(_), Some(refresh_token)), None) => {
-            OciLoginSource::Login(OciLogin::OAuth {
+        (None, None) => {}
+        _ => return Err(without_single_login(block).into()),
+    }
+    match (access_token, refresh_token) {
+        (access_token @ Some(_), Some(refresh_token)) => {
+            logins.push(OciLoginSource::Login(OciLogin::OAuth {
                 access_token,
                 refresh_token,
-            })
+            }));
         }
-        ((None, None, None, None), Some(_)) if prefix.contains('/') => {
-            return Err(
-                refuse("\"docker_credentials_helper\" is for whole hosts, not for a path").into(),
-            );
-        }
-        ((None, None, None, None), Some(name)) => OciLoginSource::DockerHelper(name),
-        _ => {
-            let login = "username and password, or access_token and refresh_token, or docker_credentials_helper";
-            return Err(refuse(&format!("the block needs {login}")).into());
-        }
+        (None, None) => {}
+        _ => return Err(without_single_login(block).into()),
+    }
+    logins.extend(docker_helper.map(OciLoginSource::DockerHelper));
+    let (Some(login), None) = (logins.pop(), logins.pop()) else {
+        return Err(without_single_login(block).into());
     };
+
+    // Docker's helpers know hosts only, without paths.
+    if prefix.contains('/') && matches!(login, OciLoginSource::DockerHelper(_)) {
+        let message = "\"docker_credentials_helper\" is for whole hosts, not for a path";
+        return Err(invalid(message, block.location.clone()).into());
+    }
     Ok(OciCredentials {
         repository_prefix: prefix.to_owned(),
         login,
         location: block.location.clone(),
     })
+}
+
+/// Returns a secret argument, and adds it to `secrets`.
+fn secret(body: Body<'_>, name: &str, secrets: &Secrets) -> Result<Option<Token>> {
+    let Some(text) = body.string(name)? else {
+        return Ok(None);
+    };
+    let token = Token::new(text.value);
+    if let Some(token) = &token {
+        secrets.learn(token);
+    }
+    Ok(token)
+}
+
+/// The error for a block that has no complete login, or several.
+fn without_single_login(block: &Located<Body<'_>>) -> Diagnostic {
+    let message = "the block needs username and password, or access_token and refresh_token, or \
+                   docker_credentials_helper";
+    invalid(message, block.location.clone())
 }
 
 /// Reads an `oci_default_credentials` block; its paths are relative to its file.

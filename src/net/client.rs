@@ -235,6 +235,7 @@ impl Client {
             };
             Ok((document, reserved))
         });
+        // The memory for the bytes stays reserved until they are decoded.
         let (document, _reserved) = answer?;
         let decoded = match decode(document) {
             Ok((value, bytes)) => self.shared.memory.keep(bytes).map(|()| value),
@@ -285,22 +286,28 @@ impl Client {
         limit: u64,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestError> {
-        let fail = |kind| RequestError {
+        let received = match self.permission(url, credentials) {
+            Ok(token) => self.receive(
+                limit,
+                |headers| {
+                    let request = Request {
+                        url,
+                        headers,
+                        // A large package takes its time: the pace of its bytes is limited instead.
+                        time_limit: None,
+                        plain_http: self.plain_http,
+                    };
+                    self.send_for_success(&request, token.as_ref())
+                },
+                consume,
+            ),
+            Err(kind) => Err(kind),
+        };
+        received.map_err(|kind| RequestError {
             url: url.into(),
             kind,
             credentials_of: credentials.host().cloned(),
-        };
-        let token = self.permission(url, credentials).map_err(fail)?;
-        let send = |headers| {
-            let request = Request {
-                url,
-                headers,
-                time_limit: None,
-                plain_http: self.plain_http,
-            };
-            self.send_for_success(&request, token.as_ref())
-        };
-        self.receive(limit, send, consume).map_err(fail)
+        })
     }
 
     /// Downloads as [`Client::download`] does, with requests that `send` makes from the given
@@ -358,6 +365,7 @@ impl Client {
         if !redirect::is_allowed(url, self.plain_http, self.settings()) {
             return Err(RequestErrorKind::Insecure);
         }
+        // Tokens and logins are sent encrypted, or to this machine only.
         if url.scheme() != "https" && !is_loopback(url) {
             return Ok(None);
         }
@@ -709,6 +717,7 @@ fn builder(
         Some(identity) => builder.identity(identity),
         None => builder,
     };
+    // SSL_CERT_FILE replaces the trusted certificates of the system, as it does in Go.
     let builder = if let Some(file) = &settings.certificate_file {
         certificates
             .extend(certificates_in(file).map_err(|why| format!("{}: {why}", file.display()))?);
