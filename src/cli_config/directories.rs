@@ -109,6 +109,7 @@ fn system_data_directories(environment: &Environment) -> Vec<PathBuf> {
     } else if let Some(home) = &environment.home {
         directories.push(home.join(".local/share/terraform"));
     }
+    // The default is the one of the XDG Base Directory Specification.
     let machine = environment
         .os_variable("XDG_DATA_DIRS")
         .unwrap_or("/usr/local/share:/usr/share".as_ref());

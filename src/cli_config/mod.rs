@@ -139,6 +139,7 @@ impl<'a> Loader<'a> {
 
     /// The files to read, least important first.
     fn files(&mut self, errors: &mut Diagnostics) -> Vec<PathBuf> {
+        // The variable replaces all other files, even if its own file does not exist.
         if let Some((variable, path)) = directories::only_file(self.environment) {
             if path.exists() {
                 return vec![path];
@@ -153,6 +154,7 @@ impl<'a> Loader<'a> {
             return Vec::new();
         }
         let main = directories::main_files(self.environment, self.dialect);
+        // Of the main files only the first is read, then all of the directory.
         let mut files: Vec<_> = main
             .into_iter()
             .find(|path| path.is_file())
@@ -183,6 +185,7 @@ impl<'a> Loader<'a> {
                 .filter_map(|step| step(self, body).err())
                 .flatten(),
         );
+        // A newer version may have further blocks, so an unknown one is no error.
         for key in body
             .keys()
             .filter(|key| KNOWN.split(' ').all(|name| name != key.value))
@@ -229,6 +232,7 @@ impl<'a> Loader<'a> {
 
     fn add_helper(&mut self, body: Body<'_>) -> Result<()> {
         for (name, block) in body.labelled_blocks("credentials_helper")? {
+            // With a slash the program might be outside of the plugin directories.
             if name.is_empty() || name.contains(['/', '\\']) {
                 let message = "a helper's name is part of a program's name and contains no slash";
                 return Err(invalid(message, block.location).into());

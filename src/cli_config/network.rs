@@ -86,6 +86,7 @@ impl CliConfig {
     pub(crate) fn net_settings(&self, environment: &Environment) -> NetSettings {
         let default = NetSettings::default();
         let mut plain_http_hosts = BTreeSet::new();
+        // A `host` block with an http URL is the user's decision. All other hosts need https.
         for url in self.hosts.values().flat_map(BTreeMap::values) {
             if let Ok(url) = Url::parse(url)
                 && url.scheme() == "http"

@@ -23,6 +23,7 @@ pub(super) fn parse(text: &str) -> Result<Value, Fault> {
     };
     parser.accept("\u{feff}");
     parser.skip_space()?;
+    // As in HCL 1, a file that starts with a brace is JSON.
     if parser.peek() == Some('{') {
         parser.json = true;
         let root = parser.value()?;
@@ -130,6 +131,7 @@ impl<'a> Parser<'a> {
                 self.value()?
             }
             Some('{') => self.value()?,
+            // A label becomes a member: `host "a" {}` is read as `{"host": {"a": {}}}`.
             Some(c) if !line_ended && !self.json && (c == '"' || is_identifier_start(c)) => {
                 let label = self.member()?;
                 let span = label.name_span.start..label.value.span.end;
@@ -223,6 +225,8 @@ impl<'a> Parser<'a> {
         self.next();
         let mut text = String::new();
         loop {
+            // HCL 1 reads `${` up to its closing brace, and quotes in between do not end the
+            // string.
             if !self.json && self.rest().starts_with("${") {
                 self.template(&mut text)?;
                 continue;
@@ -267,6 +271,7 @@ impl<'a> Parser<'a> {
             Some(c @ ('"' | '\\' | '/')) => c,
             Some('u') => {
                 let unit = self.hexadecimal(4)?;
+                // JSON writes a character beyond U+FFFF as a pair of surrogates.
                 if (0xd800..0xdc00).contains(&unit) && self.accept("\\u") {
                     let low = self.hexadecimal(4)?;
                     let code =

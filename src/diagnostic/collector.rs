@@ -81,6 +81,7 @@ impl Collector {
             .get(&diagnostic)
             .and_then(|index| self.kept.get_mut(*index))
         else {
+            // The key has no locations and no providers, in which merged diagnostics differ.
             let key = diagnostic.clone();
             let index = self.kept.len();
             self.push(Diagnostic {
@@ -97,6 +98,7 @@ impl Collector {
         self.added += 1;
         kept.more_labels += more_labels;
         for label in labels {
+            // A file may repeat a fault many times. Further locations are counted, not kept.
             if kept.labels.len() >= MOST {
                 kept.more_labels += 1;
             } else if !kept.labels.contains(&label) {

@@ -9,6 +9,7 @@ pub(crate) fn fold(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut groups: Vec<Vec<Diagnostic>> = Vec::new();
     let mut with_patterns: Vec<usize> = Vec::new();
     for diagnostic in diagnostics {
+        // Only a pattern can be worded for several providers or files.
         if diagnostic.pattern.is_none() {
             groups.push(vec![diagnostic]);
             continue;
@@ -43,6 +44,7 @@ fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
 fn folded(group: Vec<Diagnostic>) -> Option<Diagnostic> {
     let mut pattern = group.first()?.pattern.clone();
     let mut are_details_equal = true;
+    // Details that all diagnostics have in common are not repeated at each location.
     for diagnostic in &group {
         if let (Some(all), Some(own)) = (&mut pattern, &diagnostic.pattern) {
             are_details_equal &= all.details() == own.details();

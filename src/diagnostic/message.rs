@@ -174,6 +174,8 @@ impl Diagnostic {
     /// module has.
     #[must_use]
     pub fn naming(self, path: &Path, words: impl Fn(path::Display<'_>) -> String) -> Self {
+        // Below `.terraform` the path is the same in every root module, so one message fits all of
+        // them.
         let in_root: PathBuf = path
             .components()
             .skip_while(|part| !part.as_os_str().to_string_lossy().starts_with(".terraform"))

@@ -55,6 +55,8 @@ pub(crate) fn code_lines(text: &str) -> Result<Vec<CodeLine>, Fault> {
     let mut block = String::new();
     for (line, level) in String::from_utf8_lossy(&code).lines().zip(levels) {
         let line = line.trim();
+        // A line outside of all brackets starts a block. The lines in it are compared with lines of
+        // a block that starts in the same way.
         if level == Some(0) && !line.is_empty() {
             line.clone_into(&mut block);
         }
@@ -92,6 +94,8 @@ pub(crate) fn code(text: &str) -> String {
         {
             end = nested_end;
         }
+        // Only between words is white space more than form: `a = b` may become `a=b`, `in x` not
+        // `inx`.
         if is_apart && is_of_word(*byte) && code.last().is_some_and(|last| is_of_word(*last)) {
             code.push(b' ');
         }

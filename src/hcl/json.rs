@@ -128,6 +128,7 @@ impl<'a> Reader<'a> {
             return Err(too_many(span));
         }
         let kind = match written.as_bytes()[0] {
+            //  b'[' if|No block is nested deeper, so the reader does not need the value.
             b'{' | b'[' if depth == self.levels => Kind::Null,
             b'{' => {
                 let Parts(parts) = self.read(written)?;
@@ -154,6 +155,7 @@ impl<'a> Reader<'a> {
             b't' | b'f' => Kind::Bool(written == "true"),
             b'n' => Kind::Null,
             _ => {
+                // The text is kept, since a float would round the number.
                 self.read::<serde_json::Number>(written)?;
                 Kind::Number(written.to_owned())
             }

@@ -74,6 +74,7 @@ pub(crate) fn skip_return(text: &[u8], at: usize) -> Result<usize, Fault> {
 /// Returns the error for the first carriage return of a whole text that is neither before a newline
 /// nor in a comment. The text may have other errors.
 pub(crate) fn lone_return(text: &[u8]) -> Option<Fault> {
+    // In nearly all texts every carriage return ends a line, and nothing needs to be scanned.
     let mut returns = memchr::memchr_iter(b'\r', text);
     if returns.all(|at| text.get(at + 1) == Some(&b'\n')) {
         return None;
@@ -202,6 +203,7 @@ fn code(text: &[u8], start: usize, mut at: usize, close: u8, depth: usize) -> Re
         let length = text[at..].iter().position(|b| SIGNIFICANT[*b as usize]);
         at += length.ok_or_else(|| unclosed(text, start))?;
         at = match text[at] {
+            //  b'/' =>|A single slash is a division.
             b'#' | b'/' => skip_comment(text, at).unwrap_or(Ok(at + 1))?,
             b'\r' => skip_return(text, at)?,
             found if found == close => return Ok(at + 1),
@@ -212,6 +214,7 @@ fn code(text: &[u8], start: usize, mut at: usize, close: u8, depth: usize) -> Re
                 );
                 return Err(Fault::new(at..at + 1, message));
             }
+            // A `<` without a marker behind it is an operator.
             _ => nested(text, at, depth + 1).unwrap_or(Ok(at + 1))?,
         };
     }
@@ -246,6 +249,8 @@ fn heredoc(
         if is_line_start {
             let line = &text[at..];
             let line = memchr::memchr(b'\n', line).map_or(line, |length| &line[..length]);
+            // HCL accepts white space around the closing marker, without `-` in the opening one,
+            // too.
             if trimmed(line) == marker {
                 return Ok(at + line.strip_suffix(b"\r").unwrap_or(line).len());
             }

@@ -53,6 +53,7 @@ pub(crate) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = To
         } else if first.is_whitespace() {
             let end = rest.find(|c: char| !c.is_whitespace() || c == '\n');
             let space = &rest[..end.unwrap_or(rest.len())];
+            // A carriage return in front of a newline belongs to the line break.
             let before_break = if rest[space.len()..].starts_with('\n') {
                 space.strip_suffix('\r')
             } else {

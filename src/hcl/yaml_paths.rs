@@ -79,12 +79,15 @@ impl Reader<'_> {
 
     fn entered_node(&mut self, at: usize) -> Option<usize> {
         let anchor = match self.events.get(at)? {
+            // An alias repeats the values of its anchor, so that a change of the anchor is seen at
+            // every alias.
             Event::Alias(anchor) => {
                 let repeated = self.anchors.get(anchor)?.clone();
                 self.node(repeated.start)?;
                 return Some(at + 1);
             }
             Event::Scalar(text, _, anchor, tag) => {
+                // A tag can change the meaning of a text: `!!str 1` is no number.
                 let value = match tag {
                     Some(tag) => format!("{tag} {text}"),
                     None => text.to_string(),
@@ -128,6 +131,7 @@ impl Reader<'_> {
             let Event::Scalar(key, ..) = self.events.get(at)? else {
                 return None;
             };
+            // `<<` adds the members of other mappings to this one.
             if key == MERGE {
                 at = match self.events.get(at + 1)? {
                     Event::SequenceStart(..) => self.sequence(at + 2, false)?,

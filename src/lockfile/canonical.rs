@@ -32,6 +32,7 @@ pub(super) fn push_block<T: EntryKind>(text: &mut String, address: &T::Address, 
     push_quoted(text, &address.to_string());
     text.push_str(" {\n");
 
+    // OpenTofu aligns the equals signs of values on one line. The list of hashes is not aligned.
     let values = locked.attributes();
     let mut attributes = Vec::new();
     for (rule, value) in T::ATTRIBUTES.iter().zip(&values) {
@@ -89,6 +90,7 @@ fn push_escaped(text: &mut String, value: &str) {
             '\t' => text.push_str("\\t"),
             '"' => text.push_str("\\\""),
             '\\' => text.push_str("\\\\"),
+            //  '%' if|Before a brace they would start a template.
             '$' | '%' if characters.peek() == Some(&'{') => text.extend([c, c]),
             c if is_printable(c) => text.push(c),
             c if u32::from(c) < 0x10000 => {

@@ -91,6 +91,7 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
             (Section::Common, b'<') => {
                 last_opening = place;
                 size = marker.size;
+                // The markers of a merge that leaves conflicts look like the first ones.
                 first_style.get_or_insert(MarkerStyle {
                     size,
                     ours: marker.label,
@@ -100,6 +101,8 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
             }
             (Section::Ours, b'|') => Section::Base,
             (Section::Ours, b'=') => {
+                // Only with `merge.conflictStyle` set to `diff3` or `zdiff3` does git write the
+                // ancestor.
                 sides.base_is_complete = false;
                 Section::Theirs
             }

@@ -180,6 +180,8 @@ impl<T: EntryKind> LockFileOf<T> {
                     entry: None,
                 });
             } else {
+                // Comments belong to the entry that starts on the next line. A blank line between
+                // them ends this.
                 let entry = self
                     .entry_at(first)
                     .filter(|entry| !text.is_empty() && entry.layout.span.start == first);

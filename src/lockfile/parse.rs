@@ -109,7 +109,9 @@ fn read<T: EntryKind>(
                 .problems
                 .syntax_error(start..start, format!("the lock file is {encoding}"));
         }
+        // Without Git LFS, a checkout has a pointer in place of the file.
         Ok(_) if is_lfs_pointer(bytes) => reader.problems.lfs_pointer(),
+        // Nearly all lock files are canonical, and are read without the HCL parser.
         Ok(text) => match recognise(text) {
             Some(entries) => entries
                 .into_iter()
@@ -136,12 +138,14 @@ impl<T: EntryKind> Reader<T> {
             mut diagnostics,
             ..
         } = self.problems;
+        // Users read problems from the top of the file; repeated entries were found last.
         diagnostics.sort_by_key(|diagnostic| {
             diagnostic
                 .labels
                 .first()
                 .map(|label| label.location.span.start)
         });
+        // A warning, such as that of an ignored block, does not make the file unusable.
         let failed = diagnostics
             .iter()
             .any(|diagnostic| diagnostic.severity == Severity::Error);
@@ -209,6 +213,7 @@ impl<T: EntryKind> Reader<T> {
     fn help_for_conflicts(&self) -> Help {
         let SourceFile { path, text, .. } = &*self.problems.file;
         match split_conflicts(path, text.as_bytes()) {
+            // `merge` needs two sides that can be read, so it is suggested only for them.
             Ok(Some(sides))
                 if self.is_readable_side(&sides.ours) && self.is_readable_side(&sides.theirs) => {}
             _ => return Help::text(TAKE_ONE_SIDE),
@@ -438,6 +443,7 @@ impl<T: EntryKind> Reader<T> {
         let accepted = located_hashes.iter().map(|(hash, _)| hash.clone());
         let locked = T::read(&name, values, accepted.collect(), &mut self.problems);
 
+        // All problems of the entry are reported by now.
         let label = label.as_ref()?;
         self.entries.push(Entry {
             address: address?,

@@ -229,6 +229,7 @@ fn without_block_comments(bytes: &[u8]) -> Cow<'_, [u8]> {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let mut skipped = skip_comment(bytes, at);
+        // A `/*` in a string starts no comment.
         if skipped.is_none() && *byte == b'"' {
             skipped = skip_nested(bytes, at);
         }

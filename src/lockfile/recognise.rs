@@ -65,6 +65,7 @@ impl<'a> Cursor<'a> {
         for (rule, attribute) in T::ATTRIBUTES.iter().zip(&mut attributes) {
             match self.key(rule.name) {
                 Some(key) => *attribute = Some(self.text_attribute(key)?),
+                // The HCL parser reports the missing attribute with its position.
                 None if rule.is_required => return None,
                 None => {}
             }

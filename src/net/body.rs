@@ -91,6 +91,7 @@ impl Body {
 
 impl Read for Body {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // A reader that ignores the error must not take the next read for the end of the body.
         if self.failure.is_some() {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
@@ -117,6 +118,7 @@ impl Read for Body {
             let kind = RequestErrorKind::TooLarge { limit: self.limit };
             return self.fail(Failure::lasting(kind), io::ErrorKind::FileTooLarge.into());
         }
+        // A body that has ended is complete, however slow it was.
         match self.pace.check(started.elapsed(), count as u64) {
             Err(failure) if count > 0 => self.fail(failure, io::ErrorKind::TimedOut.into()),
             _ => Ok(count),

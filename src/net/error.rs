@@ -283,9 +283,11 @@ pub(super) fn causes(error: reqwest::Error) -> String {
     let mut source = error.source();
     while let Some(cause) = source {
         let text = cause.to_string();
+        // These texts name the layer that failed instead of the reason.
         let is_general = ["client error", "request or response body error"]
             .iter()
             .any(|start| text.starts_with(start));
+        // Many errors contain the text of their cause.
         if !is_general && !causes.iter().any(|known| known.contains(&text)) {
             causes.push(without_documentation(&text).to_owned());
         }

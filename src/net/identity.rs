@@ -57,6 +57,8 @@ impl Identities {
         else {
             return Ok(None);
         };
+        // The key is read for the first request to its host, so runs that do not need it can do
+        // without.
         let client = lazy.client.get_or_init(|| {
             read(&lazy.certificate)
                 .and_then(build)

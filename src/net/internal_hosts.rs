@@ -75,18 +75,21 @@ impl InternalHosts {
             return Ok(Connection::Any);
         };
         let host = authority(url);
+        // The user's own settings, or the policy of the base, name the host.
         if self.configured.contains(&authority(first)) || permitted.names(&host) {
             return Ok(Connection::Any);
         }
         let addresses = match url.host() {
             Some(Host::Ipv4(address)) => vec![SocketAddr::from((address, 0))],
             Some(Host::Ipv6(address)) => vec![SocketAddr::from((address, 0))],
+            // The proxy resolves the name and decides where it connects to.
             Some(Host::Domain(_)) if is_proxied() => return Ok(Connection::Any),
             Some(Host::Domain(name)) => addresses_of(name),
             None => Vec::new(),
         };
         let is_internal = addresses.iter().any(|one| !is_public(one.ip()));
         if !is_internal {
+            // A second lookup might return an internal address, so the connection uses these.
             return Ok(Connection::Pinned(addresses));
         }
         if permitted.contains(&host) {

@@ -49,10 +49,12 @@ impl Pace {
         if let Some((end, time_limit)) = self.deadline
             && Instant::now() >= end
         {
+            // Further attempts have the same deadline.
             return Err(Failure::lasting(RequestErrorKind::TooLong { time_limit }));
         }
         self.waited += waited;
         self.received += count;
+        // Short pauses are normal, so only the rate over a whole window is limited.
         if self.waited < WINDOW {
             return Ok(());
         }

@@ -156,6 +156,8 @@ impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Download<'_, S> {
                 .resumption
                 .as_ref()
                 .filter(|known| (1..known.length).contains(&self.read));
+            // Without a strong validator and a length, the parts of two different files could be
+            // joined.
             let Some((resumption, headers)) =
                 resumption.and_then(|known| Some((known, known.headers(self.read)?)))
             else {
@@ -168,10 +170,12 @@ impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Download<'_, S> {
                     self.body = body.map_err(Interruption::Failed)?;
                     return Ok(());
                 }
+                // The content has changed, or the server ignores ranges and sends the whole.
                 Ok(response) => {
                     let whole = (response.status() == StatusCode::OK).then(|| Box::new(response));
                     return Err(Interruption::Restart(whole));
                 }
+                // 416: the range is outside of the content that the server has now.
                 Err(Failure {
                     kind: RequestErrorKind::Status { status: 416, .. },
                     ..

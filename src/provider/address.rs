@@ -101,6 +101,7 @@ impl Hostname {
             return Err(AddressError::Punycode(host.to_owned(), unicode));
         }
         Ok(Self {
+            // The default port is not part of the canonical name.
             ascii: match port {
                 None | Some(443) => ascii.into(),
                 Some(port) => format!("{ascii}:{port}").into(),
@@ -174,6 +175,7 @@ impl ProviderAddress {
             return Err(AddressError::Shape);
         }
         let namespace = match namespace {
+            // Terraform 0.13 wrote `-` for providers in states of 0.12, which had no namespaces.
             "-" if hostname != default_host => return Err(AddressError::Legacy(default_host)),
             "-" => namespace.to_owned(),
             // Terraform 1.16 and later: organizations of HCP Terraform may have them
@@ -181,6 +183,8 @@ impl ProviderAddress {
             _ => parse_part(namespace, dialect == Dialect::Terraform)?,
         };
         let name = parse_part(name, false)?;
+        // This is the name of the provider's repository or program. An address contains only the
+        // type.
         for prefix in ["terraform-provider-", "terraform-"] {
             if let Some(rest) = name.strip_prefix(prefix) {
                 let suggestion = rest.to_owned();

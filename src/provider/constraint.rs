@@ -150,6 +150,7 @@ impl Constraint {
             c.is_alphanumeric() || c.is_whitespace() || matches!(c, '*' | '.' | '-' | '+')
         });
         let (symbol, rest) = term.split_at(end.unwrap_or(term.len()));
+        // One space may follow the operator, and no more.
         let text = rest.strip_prefix(' ').unwrap_or(rest);
         if text.starts_with(char::is_whitespace) {
             return Err(ConstraintError::SpaceAfterOperator(symbol.to_owned()));
@@ -169,6 +170,7 @@ impl Constraint {
             ">=" => Operator::GreaterOrEqual,
             "<" => Operator::Less,
             "<=" => Operator::LessOrEqual,
+            // The last number that is written may grow, so `~> 1.2.0` differs from `~> 1.2`.
             "~>" if written == 3 => Operator::PessimisticPatch,
             "~>" => Operator::PessimisticMinor,
             found => {
@@ -240,6 +242,8 @@ impl ConstraintList {
         }
         let list = text.trim();
         let list = list.strip_suffix(',').unwrap_or(list);
+        // The author of a configuration decides how many terms it has, and comparing them with a
+        // policy takes quadratic time.
         if list.split(',').nth(MOST_TERMS).is_some() {
             return Err(ConstraintError::TooMany);
         }

@@ -51,6 +51,7 @@ impl Platform {
             other => other,
         };
         let meant = format!("{os}_{arch}");
+        // The text is written as Go writes it, so there is nothing to suggest.
         if meant == text {
             None
         } else {

@@ -129,6 +129,7 @@ impl FromStr for ProviderSpec {
             Some((name, version)) => (name, Some(version)),
             None => (text, None),
         };
+        // The default dialect is enough to check the form. Only `resolve` adds the default host.
         let address = ProviderAddress::parse(name, Dialect::default())?;
         let version = match version {
             Some(version) => match version.parse() {

@@ -68,6 +68,7 @@ impl ComparedSettings<'_> {
     pub fn difference(&self) -> SettingsDifference {
         let mut difference = SettingsDifference::default();
         let above = self.above;
+        // All fields are listed, so that a new key does not compile before it is compared.
         let Settings {
             paths: _,
             of_other_users: _,
@@ -298,6 +299,7 @@ fn compare_policies(
     let default = Rules::default();
     let before = before.rules.first().unwrap_or(&default);
     let now = now.rules.first().unwrap_or(&default);
+    // As above: a new rule does not compile before it is compared.
     let Rules {
         allowed_hosts,
         allowed_namespaces,
@@ -397,6 +399,7 @@ fn decisions(rules: &[ProviderRule]) -> Vec<(&ProviderPatternSpec, String)> {
 fn compare_trust(before: &[TrustRule], now: &[TrustRule]) -> Effect {
     let mut effect = Effect::Equal;
     for old in before {
+        // Without a line, a provider may be signed with any key.
         if !now.iter().any(|new| new.is_for_same(old)) {
             return Effect::Looser;
         }

@@ -154,6 +154,7 @@ impl Settings {
         }
         let without_platforms = missing_platforms(without_platforms, source, &mut errors);
         rules.source = Some(Arc::clone(source));
+        // Paths in the file are relative to its directory.
         let base = path.parent().map(Path::to_owned).unwrap_or_default();
         let cache = cache.map(
             |SharedCacheTable {

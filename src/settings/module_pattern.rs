@@ -74,6 +74,7 @@ impl FromStr for ModulePattern {
                 rest = after;
             }
         }
+        // A pattern names the repository, whatever protocol and login a source uses to fetch it.
         if rest.contains("://") || rest.contains("::") || rest.contains('@') {
             return Err(ModulePatternError::Scheme(text.to_owned()));
         }
@@ -89,6 +90,7 @@ impl FromStr for ModulePattern {
         if parts.iter().any(|part| !is_part(part)) {
             return Err(ModulePatternError::Part(text.to_owned()));
         }
+        // Without a dot or a port, the first part is a namespace of the default registry.
         let has_host =
             unencrypted.is_some() || parts[0].contains(['.', ':']) || parts[0] == "localhost";
         let mut host = None;
@@ -104,6 +106,7 @@ impl FromStr for ModulePattern {
         if is_of_owners && parts.len() > 2 {
             return Err(ModulePatternError::Directory(text.to_owned()));
         }
+        // A repository always includes its directories.
         if is_of_owners && parts.len() == 2 {
             is_open = false;
         }
@@ -114,6 +117,7 @@ impl FromStr for ModulePattern {
         if is_owner && parts.len() == 1 && !is_open {
             return Err(ModulePatternError::OwnerOnly(text.to_owned()));
         }
+        // Both spellings of an address fetch the same repository.
         if host.is_some()
             && let Some(last) = parts.last_mut()
         {
@@ -157,6 +161,7 @@ impl ModulePattern {
         if !is_long_enough {
             return false;
         }
+        // These hosts ignore the case of owners and repositories.
         let ignores_case = CASELESS_HOSTS.contains(&origin.host.as_str());
         for (own, part) in self.parts.iter().zip(&origin.parts) {
             let is_same = own == part || (ignores_case && own.eq_ignore_ascii_case(part));

@@ -318,6 +318,7 @@ impl Policy {
         if ranges.is_empty() {
             return None;
         }
+        // The number of samples grows with the terms, and comparing them takes quadratic time.
         if constraints.terms().len() > MOST_TERMS {
             let message = format!(
                 "{} has more than {MOST_TERMS} version constraints",
@@ -346,6 +347,7 @@ impl Policy {
         } else {
             (Severity::Warning, "does not allow every version")
         };
+        // Without a refusal, the policy allows every version that the constraints allow.
         let example = refusals.pop()?;
         let mut required = address.short(dialect) + " that is required";
         if !constraints.is_empty() {
@@ -402,9 +404,11 @@ impl Policy {
             for rule in rules.trusting(address, dialect) {
                 keys.extend(rule.fingerprints.iter().cloned());
             }
+            // A file without keys for the provider leaves the choice to the other files.
             if keys.is_empty() {
                 continue;
             }
+            // A nearer file can only tighten the policy, so each file must accept the key.
             if let Some(earlier) = &trusted {
                 keys.retain(|key| earlier.contains(key));
             }

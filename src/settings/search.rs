@@ -200,6 +200,7 @@ impl Settings {
         let own = match own {
             OwnSettings::Read(own) => *own,
             OwnSettings::None => return Ok(inherited),
+            // Settings of a different user would let that user choose what this run trusts.
             OwnSettings::OfOtherUser(path) => {
                 inherited.of_other_users.push(path);
                 return Ok(inherited);
@@ -214,6 +215,8 @@ impl Settings {
             return Ok(own.below(inherited));
         };
         let error = not_topmost(table, &shown(topmost));
+        // The base has a file that cannot be used. A change that repairs it must not fail because
+        // of it.
         match files.repaired(directory, shown) {
             Some(OwnSettings::Read(repaired)) if repaired.cache.is_none() => {
                 Ok(repaired.below(inherited))

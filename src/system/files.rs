@@ -264,6 +264,7 @@ impl<'a> Reserved<'a> {
         access: Access,
     ) -> std::result::Result<(), WriteError> {
         let replaces = expected_old.is_some();
+        // Windows does not replace a read-only file, and its error does not name this reason.
         if cfg!(windows) && access == Access::Kept && is_read_only(&self.target) {
             let error = Diagnostic::error(
                 Code::Io,
@@ -278,9 +279,12 @@ impl<'a> Reserved<'a> {
         let mut file = self
             .temporary_file(replaces, access)
             .map_err(|error| not_written(self.path, &error))?;
+        // The bytes are on the disk before they get the name of the file, so a crash leaves one
+        // file whole.
         file.write_all(new)
             .and_then(|()| file.as_file().sync_all())
             .map_err(|error| not_written(self.path, &error))?;
+        // An edit since the file was read must not be lost.
         if !holds(&self.target, expected_old)
             .map_err(|error| Diagnostic::io("read", &self.target, &error))?
         {
@@ -289,6 +293,7 @@ impl<'a> Reserved<'a> {
         let persisted = if replaces {
             rename(file, &self.target)
         } else {
+            // A file that was created in the meantime must not be lost, either.
             file.persist_noclobber(&self.target)
                 .map(drop)
                 .map_err(|error| error.error)

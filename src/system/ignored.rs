@@ -114,6 +114,7 @@ impl<'a> Ignored<'a> {
         above: Option<Arc<Rules>>,
         is_there: impl Fn(&str) -> bool,
     ) -> Option<Arc<Rules>> {
+        // Most directories have none of these files, and `is_there` knows it without a system call.
         let mut files = FILES
             .into_iter()
             .filter(|file| is_there(file.split('/').next().unwrap_or(file)))
@@ -194,6 +195,7 @@ impl Known {
             );
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
         }
+        // git skips a byte order mark, too.
         Ok(text.trim_start_matches('\u{feff}').to_owned())
     }
 }

@@ -38,6 +38,7 @@ pub fn map<T: Send, R: Send>(
         for worker in workers {
             match worker.join() {
                 Ok(others) => results.extend(others),
+                // A panic must not look like fewer results.
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
@@ -78,6 +79,7 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
                 while let Some((item, promise)) = next_promise(&queue) {
+                    // If the consumer has ended early, the result is not needed any more.
                     _ = promise.send(work(item));
                 }
             });

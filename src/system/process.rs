@@ -116,6 +116,7 @@ pub(crate) fn run_interactively<T>(
         is_late
     });
     let outcome = exchange(&mut stdin, &mut BufReader::with_capacity(64 << 10, stdout));
+    // The exchange has ended, so the watch stops waiting for the time limit.
     drop(sender);
     let is_late = watch.join().unwrap_or(false);
     // The exchange is over. If the program has ended already, this does not change its status.
@@ -197,6 +198,7 @@ fn wait_for_output(
         thread::spawn(move || pipe.write_all(text.as_bytes()));
     }
     let (sender, receiver) = mpsc::channel();
+    // A byte more than the limit shows that the output is too long.
     send_output(
         child.stdout.take(),
         limits.stdout + 1,
@@ -239,6 +241,7 @@ fn wait_for_output(
         }
     }
     limits.check()?;
+    // A program can close its output before it ends.
     loop {
         match child.try_wait() {
             Ok(Some(status)) => {

@@ -151,6 +151,7 @@ impl Secrets {
             }
         }
 
+        // Secrets that the run has not learned are recognized by their form.
         for next in [
             next_private_key,
             next_password_or_user,
@@ -267,6 +268,7 @@ fn next_login(text: &str, mut from: usize, hides_users: bool) -> Option<Range<us
         let start = mark.end;
         let end = end_of(text, start, |c| ends_word(c) || "/?#".contains(c));
         let scheme = &text[from..mark.start];
+        // In a web address the user alone may be a token. In `git@host` the user is public.
         let is_web =
             ends_with_ignoring_case(scheme, "http") || ends_with_ignoring_case(scheme, "https");
         let is_secret_user = hides_users && ends_with_ignoring_case(scheme, "ssh");
@@ -428,6 +430,7 @@ fn next_parameter(text: &str, mut from: usize) -> Option<Range<usize>> {
                 .rsplit(ends_word)
                 .next()
                 .unwrap_or_default();
+            // In prose a question mark starts no query.
             let is_in_url =
                 text[mark..].starts_with('?') && (word.contains("://") || word.contains(":\\/\\/"));
             if is_in_url && !parameter.is_empty() && parameter != REDACTED {

@@ -114,6 +114,8 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
         for (group, job) in jobs {
             let threads = state.waiting.entry(job.clone()).or_default();
             threads.push(waiting.clone());
+            // If a different thread has requested the job already, this one waits for the same
+            // result.
             if threads.len() == 1 {
                 state.groups.entry(group).or_default().jobs.push_back(job);
                 added += 1;
@@ -174,6 +176,7 @@ impl<G: Ord + Clone, J: Hash + Eq> State<G, J> {
                 .filter(|(_, group)| !group.jobs.is_empty())
                 .min_by_key(|(_, group)| group.running)?;
             let job = group.jobs.pop_front()?;
+            // Every thread that waits for the job may have failed in the meantime.
             let is_needed = self.waiting.get(&job).is_some_and(|threads| {
                 threads
                     .iter()

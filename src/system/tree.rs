@@ -360,6 +360,8 @@ impl Overlay {
         if is_on_disk && !is_absent {
             kind = fs::symlink_metadata(path).map(|metadata| kind_of(metadata.file_type()));
         }
+        // The revision has files below, so the path is a directory there even if the work tree has
+        // a file.
         if self.above_present.contains(path) && !matches!(kind, Ok(Kind::Directory)) {
             return Ok(Node::Directory);
         }

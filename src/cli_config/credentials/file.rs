@@ -117,6 +117,7 @@ fn with_token(text: &str, root: &Value, host: &Hostname, token: &Token) -> Optio
             "\n  ",
         );
     };
+    // A value that is no object, such as null, contains nothing to keep.
     if members(own).is_none() {
         return Some(replace(text, &own.span, &object));
     }

@@ -88,6 +88,7 @@ impl Credentials {
     }
 
     fn find(&self, host: &Hostname) -> Result<Option<(Token, CredentialsOrigin)>> {
+        // OpenTofu and Terraform ask in this order, too: variable, block, helper.
         let found = if let Some((variable, token)) = self.variables.get(host) {
             Some((
                 token.clone(),
@@ -169,6 +170,7 @@ impl Credentials {
     fn place(&self, host: &Hostname) -> Result<TokenStore> {
         let invalid = |message: String| Diagnostic::error(Code::InvalidCliConfiguration, message);
         let block = self.blocks.get(host);
+        // Users write all files but `credentials.tfrc.json` by hand.
         if let Some(block) = block.filter(|block| Some(&block.path) != self.file.as_ref()) {
             let path = block.path.display();
             let error = invalid(format!(
@@ -178,6 +180,7 @@ impl Credentials {
                 .help(format!("edit the block credentials \"{host}\" in {path}"))
                 .into());
         }
+        // A helper stores all tokens except of hosts that `credentials.tfrc.json` has already.
         if block.is_none()
             && let Some(config) = &self.helper_config
         {
@@ -200,6 +203,7 @@ impl Credentials {
             )
             .into());
         };
+        // The token would be stored where no command looks for it.
         if let Some(variable) = self.overridden_by {
             let error = invalid(format!(
                 "{} is not read while {variable} is set",

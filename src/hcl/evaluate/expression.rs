@@ -117,6 +117,7 @@ impl Evaluator<'_> {
             Expression::BinaryOp(operation) => {
                 let left = self.value(&operation.lhs_expr, scope);
                 let right = self.value(&operation.rhs_expr, scope);
+                // A comparison may read both values to their ends.
                 self.allowance.spend_on(left.weight() + right.weight())?;
                 binary(*operation.operator.value(), &left, &right)
             }
@@ -172,6 +173,8 @@ impl Evaluator<'_> {
                 _ => unknown("the type of the other branch is not computed"),
             };
         }
+        // OpenTofu and Terraform convert both branches to one type, so a number beside a string
+        // becomes a string.
         match (&chosen, &other) {
             (Value::Bool(_) | Value::Int(_), Value::String(_) | Value::Partial(_)) => {
                 chosen.as_string().map(Value::String)
@@ -231,9 +234,11 @@ impl Evaluator<'_> {
                 break;
             }
         }
+        // Every other function fails with its first argument that fails.
         if name != "try" && name != "can" {
             arguments.iter().try_for_each(Value::failed)?;
         }
+        // If `try` ended early, the argument with `...` was not evaluated.
         if call.args.expand_final()
             && arguments.len() == call.args.len()
             && let Some(last) = arguments.pop()
@@ -242,6 +247,7 @@ impl Evaluator<'_> {
         }
         self.allowance
             .spend_on(arguments.iter().map(Value::weight).sum())?;
+        // The caller's own functions, such as Terragrunt's, hide the common ones.
         let value = match (self.functions)(name, &arguments)
             .unwrap_or_else(|| functions::call(name, &arguments))
         {
@@ -286,7 +292,10 @@ impl Evaluator<'_> {
                 TraversalOperator::Index(expression) => {
                     index(&value, &self.part(expression, scope)?)?
                 }
+                // `[*]` applies everything behind it to each item.
                 TraversalOperator::FullSplat(_) => return self.splat(&value, rest, scope),
+                // `.*` applies only the attributes behind it to each item, and an index to the
+                // whole list.
                 TraversalOperator::AttrSplat(_) => {
                     let first_other = rest
                         .iter()
@@ -309,6 +318,7 @@ impl Evaluator<'_> {
         operators: &[Decorated<TraversalOperator>],
         scope: Enclosing,
     ) -> Outcome {
+        // Of null, a splat makes an empty list, and of any other single value a list of one.
         let items = match value.known_itself()? {
             Value::Null => &[],
             Value::List(list) => list.as_slice(),
@@ -345,6 +355,7 @@ impl Evaluator<'_> {
             let same = members
                 .entry(self.value(key, inner).as_string()?.to_string())
                 .or_default();
+            // Only `...` allows a key more than once, and then makes a list of its values.
             if !same.is_empty() && !expression.grouping {
                 return failure("two items have the same key");
             }
@@ -393,6 +404,7 @@ impl Evaluator<'_> {
         }
 
         for (key, value) in items {
+            // A body that computes nothing takes time, too.
             self.allowance.spend(1)?;
             let key_scope = Scope {
                 name: key_name,

@@ -58,6 +58,7 @@ pub(crate) fn call(name: &str, arguments: &[Value]) -> Outcome {
 
 fn of_list(name: &str, arguments: &[Value]) -> Outcome {
     match (name, arguments) {
+        // An index beyond the end starts again at the first item.
         ("element", [list, index]) => match (list.as_list()?, usize::try_from(index.as_int()?)) {
             ([], _) => failure("the list is empty"),
             (items, Ok(index)) => Ok(items[index % items.len()].clone()),
@@ -77,6 +78,7 @@ fn of_list(name: &str, arguments: &[Value]) -> Outcome {
             Value::strings(texts)
         }
         ("distinct", [list]) => {
+            // Items of several types would be converted to one type before they are compared.
             uniform(list.known()?.as_list()?)?;
             let mut seen = BTreeSet::new();
             let mut items = Vec::new();
@@ -119,6 +121,7 @@ fn of_one_text(name: &str, text: &str) -> Outcome {
         "lower" => text.to_ascii_lowercase(),
         "upper" => text.to_ascii_uppercase(),
         "trimspace" => text.trim().to_owned(),
+        // As Go's `filepath.Base`, which never returns an empty text.
         "basename" => match (text, text.trim_end_matches('/')) {
             ("", _) => ".".to_owned(),
             (_, "") => "/".to_owned(),
@@ -303,6 +306,7 @@ fn concat(lists: &[Value]) -> Outcome {
         items.extend(list);
     }
 
+    // Strings need no conversion, whether the results are lists or tuples.
     let is_text = kinds(items.iter().copied())
         .iter()
         .all(|kind| matches!(*kind, "a string" | "unknown"));

@@ -45,6 +45,7 @@ fn as_literal(expression: Expression) -> Outcome<::hcl::Value> {
                 let name = match key {
                     ObjectKey::Identifier(name) => name.to_string(),
                     ObjectKey::Expression(Expression::String(name)) => name,
+                    // A key in parentheses, or with an interpolation, would have to be evaluated.
                     _ => return not_a_literal(),
                 };
                 values.insert(name, as_literal(value)?);

@@ -151,6 +151,7 @@ impl Evaluator<'_> {
             return self.branch(directive, condition.as_bool()?, scope, pieces);
         };
 
+        // If both branches can be read, providers that either of them requires are found.
         let mut branches = [Vec::new(), Vec::new()];
         let [first, second] = &mut branches;
         let is_read = self.branch(directive, true, scope, first).is_ok()
@@ -202,6 +203,7 @@ impl Evaluator<'_> {
 fn adjust(template: &mut Template, form: Form) -> Outcome<()> {
     let mut tokens = Vec::new();
     collect(template, form, false, &mut tokens)?;
+    // HCL reads each line of a heredoc as a token, and `~` trims only the token beside it.
     for index in 0..tokens.len() {
         let Token::Marker(strip) = tokens[index] else {
             continue;
@@ -221,6 +223,7 @@ fn adjust(template: &mut Template, form: Form) -> Outcome<()> {
             first.drain(..first.len() - first.trim_start().len());
         }
     }
+    // As in HCL, the indentation is measured after `~` has trimmed lines.
     if form == Form::Flush {
         dedent(&mut tokens);
     }
@@ -287,6 +290,7 @@ fn dedent(tokens: &mut [Token]) {
     let mut is_start = true;
     for token in tokens {
         let Token::Literal(_, lines) = token else {
+            // A line that starts with an interpolation has no indentation to remove.
             if is_start {
                 shared = 0;
             }

@@ -86,6 +86,7 @@ fn has_type(value: Option<&Value>, kind: &Expression, depth: usize) -> bool {
 /// Whether an object has exactly these attributes; without an object, whether their types are
 /// valid.
 fn has_attributes(members: Option<&Members>, attributes: &Object, depth: usize) -> bool {
+    // A conversion drops other attributes, so the value would not stay as it is.
     if members.is_some_and(|members| members.len() != attributes.len()) {
         return false;
     }

@@ -95,6 +95,7 @@ fn scalar(text: &str, style: ScalarStyle) -> Outcome {
     if style != ScalarStyle::Plain {
         return Ok(Value::string(text));
     }
+    // No version of YAML reads a text with two dots between digits, such as `1.2.3`, as a number.
     let is_version = text.split('.').count() > 2
         && text
             .split('.')
@@ -110,6 +111,7 @@ fn scalar(text: &str, style: ScalarStyle) -> Outcome {
                 .map_or_else(|_| not_read(), |number| Ok(Value::Int(number)))
         }
         _ if is_version => Ok(Value::string(text)),
+        // Whether `True` or `yes` is a bool depends on the version of YAML.
         _ if ["true", "false", "null"]
             .iter()
             .chain(&BOOLS)

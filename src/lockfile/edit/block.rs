@@ -62,6 +62,7 @@ pub(super) fn rewritten<T: EntryKind>(
         block.push_str(line);
         let mut is_in_line_comment = false;
         for comment in beside {
+            // Nothing can follow a `#` comment on its line.
             block.extend(if is_in_line_comment {
                 [line_break, indent]
             } else {
@@ -97,6 +98,7 @@ fn lines<'a, T: EntryKind>(
         parts.push(Part::HashesEnd);
     }
     parts.push(Part::End);
+    // Canonical form has one line for each part.
     let mut lines: Vec<_> = parts
         .into_iter()
         .zip(canonical.lines().map(str::to_owned))
@@ -150,6 +152,7 @@ fn distribute_comments<'a>(
 ) {
     let mut above = Vec::new();
     for (index, (part, span)) in parts.iter().enumerate() {
+        // The text of an unknown attribute is copied as it is, with the comments in it.
         let is_copied = matches!(part, Part::UnknownAttribute(_));
         let mut beside = if is_copied {
             Vec::new()

@@ -36,9 +36,11 @@ impl<T: EntryKind> LockFileOf<T> {
         new: &LocksOf<T>,
         blocks: &CanonicalBlocks<T>,
     ) -> Result<Vec<u8>> {
+        // Without a change, even a file that is not canonical stays byte for byte.
         if self.locks == *new && !self.is_new {
             return Ok(self.bytes());
         }
+        // A run over many root modules writes the same blocks into new files again and again.
         if self.mark.is_empty()
             && self.file.text.is_empty()
             && let Some(text) = blocks.checked_text(new, self.dialect)
@@ -52,6 +54,7 @@ impl<T: EntryKind> LockFileOf<T> {
             ]
             .concat(),
         )?;
+        // The new bytes are read again, because an edit must never lose an entry or a hash.
         if says::<T>(&bytes, new) {
             Ok(bytes)
         } else {
@@ -203,6 +206,8 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
             let block = match entry.map(|entry| (entry, new.get(&entry.address))) {
                 Some((_, None)) => None,
                 Some((entry, Some(locked)))
+                    // A repair also rewrites an entry with equal values whose hashes are not
+                    // sorted.
                     if *locked != entry.locked || unsorted.rewrites(entry) =>
                 {
                     let rewritten = block::rewritten(text, entry, &**locked, line_break);
@@ -253,6 +258,7 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
             // top.
             let next = &mut self.sections[index];
             section.loose = std::mem::take(&mut next.loose);
+            // A block on top of a file has no blank line above it.
             if index == 0 && section.loose.is_empty() {
                 section.blank.clone_from(&next.blank);
             }
@@ -268,6 +274,7 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
             self.sections.insert(index + 1, section);
         } else {
             section.loose = std::mem::take(&mut self.rest);
+            // A header that ends with a blank line needs no other one.
             if blank_start(&section.loose, 0, section.loose.len()) < section.loose.len() {
                 section.blank.clear();
             }

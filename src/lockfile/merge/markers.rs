@@ -37,6 +37,7 @@ pub fn with_markers<T: EntryKind>(
     if merged.conflicts.is_empty() {
         return Ok(bytes);
     }
+    // The edit has moved the blocks, so their positions are read from the new text.
     let lock_file = parse_as::<T>(&ours.file.path, &bytes, ours.dialect)
         .lock_file
         .ok_or_else(|| self_check_failed(&ours.file.path))?;

@@ -92,6 +92,7 @@ fn merge_entry<T: EntryKind>(
     ours: Option<&Arc<T>>,
     theirs: Option<&Arc<T>>,
 ) -> Result<Option<Arc<T>>, ConflictReason> {
+    // Only one side changed the entry, or both made the same change.
     if ours == theirs || theirs == base {
         return Ok(ours.cloned());
     }
@@ -103,6 +104,7 @@ fn merge_entry<T: EntryKind>(
         (None, _) => return Err(ConflictReason::RemovedByUs),
         (_, None) => return Err(ConflictReason::RemovedByThem),
     };
+    // Hashes of one version say nothing about the package of a different one.
     if !ours.is_same_release(theirs) {
         return Err(ConflictReason::Versions);
     }
@@ -113,6 +115,8 @@ fn merge_entry<T: EntryKind>(
     let none = BTreeSet::new();
     let hashes = merge_sets(before.unwrap_or(&none), ours.hashes(), theirs.hashes());
     let hashes: BTreeSet<_> = hashes.into_iter().cloned().collect();
+    // Each side removed the hashes that the other kept. Without any hash, `init` would accept every
+    // package.
     if hashes.is_empty() && !ours.hashes().is_empty() && !theirs.hashes().is_empty() {
         return Err(ConflictReason::NoHashLeft);
     }

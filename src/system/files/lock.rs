@@ -46,6 +46,7 @@ impl DirectoryLock {
                         "another process keeps its directory locked",
                     ));
                 }
+                // Not every file system has locks. Files are replaced in one step nevertheless.
                 Err(TryLockError::Error(_)) => return Ok(Self { lock: None }),
             }
         }
