@@ -177,6 +177,7 @@ impl Downloader {
             archive_file,
             ..
         } = fetch;
+        // The cache contains hashes only, so an archive that is wanted as a file is downloaded.
         if archive_file.is_none()
             && let Some(cache) = &self.cache
             && let Some(expected) = &archive.expected
@@ -216,6 +217,7 @@ impl Downloader {
         } = *fetch;
         self.queue.learn_size(&package.address, archive.size);
         let _permit = self.queue.acquire(archive.host, &package.address);
+        // The release may have been refused while this download waited for its turn.
         if !(archive.is_wanted)() {
             return Err(SourceError::invalid_response(package, CANCELLED));
         }
@@ -243,6 +245,8 @@ impl Downloader {
                 };
                 hash(body, &package.address.name, &limits)
             })?;
+            // |The second time the archive goes to a file, in which the central directory is read
+            // first.
             if is_spooled || !matches!(digest, Err(PackageError::NotStreamable(_))) {
                 break digest;
             }
@@ -261,6 +265,8 @@ impl Downloader {
             Some(Expected { zh, .. }) => received_zh == Some(*zh),
             None => digest.is_ok(),
         };
+        // A proxy or a login of the site answers with a page, and its hash would look like an
+        // attack.
         if !is_expected && is_web_page(&beginning.borrow()) {
             let message = format!(
                 "cannot get {package}: {} returned a web page instead of an archive",

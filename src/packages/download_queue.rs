@@ -69,6 +69,7 @@ impl DownloadQueue {
         state
             .waiting
             .insert(ticket, (host.to_owned(), provider.clone()));
+        // The order is decided again at each turn, because sizes become known while downloads wait.
         while state.free == 0 || state.next() != Some(ticket) {
             state = self
                 .freed

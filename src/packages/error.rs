@@ -174,6 +174,7 @@ impl From<SourceError> for Diagnostics {
                 return errors;
             }
         };
+        // With a single source its own message is the most exact one.
         if let [only] = searched.as_slice() {
             return only.clone().into();
         }

@@ -115,6 +115,7 @@ impl Source {
         let mut merged: Option<Arc<AvailableVersions>> = None;
         let mut all_searched = Vec::new();
         let mut in_any_registry = false;
+        // As `init` does, the newest version is selected from all methods that match the provider.
         for method in self.methods_for(address) {
             match method.versions(address) {
                 Ok(available) => match &mut merged {
@@ -129,6 +130,8 @@ impl Source {
                     all_searched.extend(searched);
                     in_any_registry |= in_registry;
                 }
+                // A method that fails may have a newer version, so the others alone must not
+                // decide.
                 Err(error) => return Err(error),
             }
         }

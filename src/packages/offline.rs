@@ -96,6 +96,7 @@ impl Offline {
             ..
         }: &Fetch<'_>,
     ) -> Result<Fetched> {
+        // The cache has no archives.
         let cache = if archive_file.is_none() {
             self.cache.as_ref()
         } else {
@@ -114,6 +115,7 @@ impl Offline {
             ));
         };
         let mut fetched = Fetched::of_archive(digest.clone());
+        // The run that stored the digest had found its `zh:` in a verified SHA256SUMS.
         fetched.hashes.add(HashDisposition::Listed, [digest.zh]);
         Ok(fetched)
     }

@@ -189,8 +189,10 @@ impl PublicationDates {
             },
             Err(why) => why,
         };
+        // Only the public registries document dates; elsewhere the time stamp of a file must do.
         match source.sums_modified(address, version) {
             Ok(Some(date)) => {
+                // Users are told that the host itself claims this date.
                 lock(&self.claiming_hosts).insert(address.hostname.to_string());
                 Ok(date)
             }
@@ -221,6 +223,8 @@ impl PublicationDates {
         if let Some(date) = documented {
             return Ok(date);
         }
+        // Without documentation each date costs a request, so only the date of the oldest version
+        // is requested.
         let available = source
             .versions(address)
             .map_err(|error| error.to_string())?;

@@ -87,6 +87,7 @@ pub(super) fn read<'a>(tail: &Tail<'a>) -> Result<Vec<Entry<'a>>, CentralError> 
     let mut rest = tail.from(offset)?;
     let mut entries = Vec::new();
     while let Some((mut entry, after)) = read_header(rest) {
+        // Versions of Go use the first or the last of several such fields.
         if entry.zip64_fields > 1 {
             let refusal = Refusal::entry(entry.name, EntryProblem::SecondZip64Field);
             return Err(CentralError::Refused(refusal));
@@ -127,6 +128,7 @@ fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
     let window_start = tail.size().saturating_sub(END_WINDOW);
     let first = usize::try_from(window_start.saturating_sub(tail.start)).unwrap_or(usize::MAX);
     let window = tail.bytes.get(first..).unwrap_or_default();
+    // Go, too, takes the last signature as the end record, which a comment may follow.
     let end_record = window
         .windows(22)
         .rposition(|record| record.starts_with(&END));
@@ -153,6 +155,7 @@ fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
     if !overflows && !overflows_for_some {
         return Ok(end);
     }
+    // Without a locator, the values are what they are: a directory may have 65,535 entries.
     match find_locator_64(tail, &end)? {
         None => Ok(end),
         Some(_) if !overflows => {
@@ -201,6 +204,7 @@ fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
 
     let mut sizes = [24, 20, 42].map(|at| u64::from(u32_at(bytes, at)));
     let missing = read_zip64_extra(extra, &mut sizes)?;
+    // | missing[2]|Without its compressed size or its offset, an entry cannot be found.
     if missing[1] || missing[2] {
         return None;
     }

@@ -97,13 +97,16 @@ impl Extractor {
             if status == Status::StreamEnd {
                 break Ok((used, true));
             }
+            // A bomb is not inflated beyond the size that its entry has.
             if self.size > most {
                 break Err(EntryProblem::Size);
             }
+            // A full buffer may leave output in the inflater, although the input is used up.
             let drained = made < output.len();
             if used == input.len() && drained {
                 break Ok((used, false));
             }
+            // Damaged data could keep this loop running without progress.
             if taken == 0 && made == 0 {
                 break Err(EntryProblem::Deflate);
             }

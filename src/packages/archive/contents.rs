@@ -155,6 +155,7 @@ pub(super) fn require_executable<'a>(
 
 /// The path of an extracted entry relative to the package, without empty parts and `.`.
 fn extracted_path(name: &[u8]) -> Result<Cow<'_, [u8]>, EntryProblem> {
+    // On Windows, where an archive may be extracted, a backslash separates parts, too.
     if name
         .split(|byte| matches!(byte, b'/' | b'\\'))
         .any(|part| part == b"..")
@@ -192,6 +193,8 @@ fn refuse_conflicts(
     paths: &[Option<Cow<'_, [u8]>>],
     directories: &[Cow<'_, [u8]>],
 ) -> Result<(), Refusal> {
+    // A sorted list shows what is below a file in one look; comparing all pairs takes quadratic
+    // time.
     let files: Vec<&[u8]> = paths.iter().flatten().map(AsRef::as_ref).collect();
     let mut directories: Vec<&[u8]> = directories.iter().map(AsRef::as_ref).collect();
     // The package itself.

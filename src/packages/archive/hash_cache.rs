@@ -113,6 +113,8 @@ impl HashCache {
 
         let mut packages = Vec::new();
         for path in paths {
+            // A file that was copied to a different path describes a different package than its
+            // path.
             if let Some((package, digest)) = read(&path)
                 && self.path_by_provider(&package) == path
             {

@@ -146,6 +146,8 @@ impl<'a, F: Read + Seek> Archive<'a, F> {
         let body_offset =
             header_offset + 30 + u64::from(u16_at(&header, 26)) + u64::from(u16_at(&header, 28));
 
+        // The local header is not read further: the central directory decides about sizes and
+        // methods.
         let extracted = match entry.method {
             STORED | DEFLATE => self.extract(entry, body_offset)?,
             method => Err(EntryProblem::Method(method)),
@@ -191,6 +193,7 @@ impl<'a, F: Read + Seek> Archive<'a, F> {
                 self.extractor.store(input);
                 continue;
             }
+            // Data after the end of the stream does not belong to the file.
             match self.extractor.inflate(input, entry.size) {
                 Ok((_, true)) => return Ok(Ok(())),
                 Ok((_, false)) => {}

@@ -139,6 +139,7 @@ impl<R: Read> Source<R> {
         let new = &self.buffer[self.unused.end..self.unused.end + count];
         self.sha256.update(new);
         self.read += count as u64;
+        // The server may send more than it has announced.
         if self.read > self.most {
             return Err(PackageError::TooLarge(self.most));
         }

@@ -41,6 +41,7 @@ pub(super) fn hash<R: Read>(
     let streamed = read_entries(source, limits)?;
     let start = source.offset();
     let mut bytes = Vec::new();
+    // The rest of the archive is the central directory.
     source.drain(|more| {
         if (bytes.len() + more.len()) as u64 > limits.directory_bytes {
             return Err(PackageError::NotStreamable("much data follows its entries"));
@@ -59,6 +60,8 @@ pub(super) fn hash<R: Read>(
         CentralError::Refused(refusal) => refusal.into(),
     })?;
     let contents = Contents::new(&entries, provider_type, limits)?;
+    // What was hashed on the way must be what the central directory lists, since Go reads only
+    // that.
     if entries.len() != streamed.len()
         || !entries
             .iter()
@@ -129,6 +132,7 @@ fn read_entry<R: Read>(
     let body_offset = source.offset();
     match method {
         DEFLATE => inflate(source, extractor, inflated_left)?,
+        // The length follows the content, which has no end of its own.
         STORED if has_descriptor => {
             return Err(PackageError::NotStreamable(
                 "an entry's length is not known",

@@ -77,6 +77,7 @@ pub(crate) fn authenticated(
             ));
         }
     }
+    // Of two different hashes at least one belongs to no package of the platform.
     let h1: BTreeSet<_> = report
         .of_scheme(HashScheme::H1)
         .filter(|hash| hash.is_well_formed())

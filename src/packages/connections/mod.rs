@@ -120,6 +120,7 @@ impl Shared {
         } = self;
         let config = cli_config::load(environment, dialect)?;
         let credentials = Credentials::new(environment, &config, dialect);
+        // A mirror of the user may be in the internal network.
         let configured = configured_hosts(&options.choice, &config);
         let internal_hosts = self.internal_hosts.with_configured(configured);
         let client = Client::new(config.net_settings(environment), move |host| {
@@ -159,6 +160,7 @@ impl Connections {
     /// Other users can write to the cache directory, whose content is trusted as verified by this
     /// user.
     pub fn new(options: SourceOptions, environment: &Environment) -> Result<Self> {
+        // Another user could store the hashes of a different package there.
         if let Some(directory) = options
             .cache_directory
             .as_deref()

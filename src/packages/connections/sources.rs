@@ -25,6 +25,7 @@ impl Connections {
     /// be downloaded.
     pub fn source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Source> {
         let options = &self.shared.options;
+        // A directory needs neither the CLI configuration nor a connection.
         if let SourceChoice::FilesystemMirror(directory) = &options.choice {
             return Ok(Source::in_directory(directory).remembering(self.cache().as_ref()));
         }
@@ -228,6 +229,7 @@ impl Methods<'_> {
             ));
         }
 
+        // OpenTofu and Terraform exclude these providers from `direct` in the same way.
         let other_providers = ProviderSelection {
             include: Vec::new(),
             exclude: local_providers,

@@ -116,6 +116,7 @@ impl FilesystemMirror {
         }: &Fetch<'_>,
     ) -> Result<Fetched> {
         let locals = self.local_packages(package)?;
+        // An unpacked package has no archive to copy.
         let Some(local) = locals
             .iter()
             .find(|local| local.packed || archive_file.is_none())

@@ -208,6 +208,7 @@ impl NetworkMirror {
             downloaded: transferred,
             ..Fetched::of_archive(downloaded.digest)
         };
+        // Terraform records only the `h1:` that it computes itself.
         if self.dialect == Dialect::Tofu {
             let HashesByScheme {
                 h1: _,

@@ -72,6 +72,8 @@ impl Requester<'_> {
         fresh: bool,
     ) -> Result<Option<Authorization>, Failure> {
         let login = self.login.map(|found| &found.login);
+        // First the token that the user stored, then a token from the server. If that is refused,
+        // too, no other is left.
         match (&challenges.bearer, login, refused) {
             (
                 Some(_),
@@ -131,6 +133,7 @@ impl Requester<'_> {
         let response = self.client.send_once(request)?;
         let status = response.status();
         let shown = SafeUrl::from(realm);
+        // These pass, so the whole attempt is repeated.
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
             return Err(refusal(response, false));
         }
@@ -194,6 +197,7 @@ impl Requester<'_> {
             registry: authority.clone(),
             name: self.repository.name.clone(),
         };
+        // A user who stored the same login for the server's own host trusts that host with it.
         if self
             .logins
             .find(&at_realm)

@@ -170,6 +170,8 @@ impl RepositoryClient<'_> {
                     Err(failure) => Err(failure),
                 }
             });
+            // Without a repository, the provider has no versions here. A host that is no registry
+            // is an error.
             let Some((next, bytes)) = page? else {
                 return self
                     .is_registry()
@@ -200,6 +202,7 @@ impl RepositoryClient<'_> {
                     },
                 ));
             }
+            // A registry could answer with ever more pages.
             match next {
                 Some(next) if tags.len() <= MOST_TAGS => url = next,
                 Some(_) => break,
@@ -226,6 +229,7 @@ impl RepositoryClient<'_> {
                 .headers()
                 .get("docker-content-digest")
                 .and_then(|value| value.to_str().ok());
+            // A tag has no digest of its own, but the header protects against a damaged answer.
             let (expected, problem) = match name {
                 ManifestName::Digest(digest) => (
                     Some(digest.clone()),
@@ -413,6 +417,7 @@ impl RepositoryClient<'_> {
         fresh: bool,
     ) -> std::result::Result<Option<Authorization>, Failure> {
         let mut current = lock(&self.session.authorization);
+        // Another thread has got a new one in the meantime.
         if current.as_ref() != refused {
             return Ok(current.clone());
         }

@@ -74,6 +74,7 @@ impl OciLogins {
             Ok(files) => files,
             Err(errors) => return Err(errors.clone()),
         };
+        // Of equal rules the first wins, so only a more specific one replaces it.
         let mut best: Option<Rule> = None;
         for rule in self.rules(files, repository) {
             if best
@@ -133,6 +134,7 @@ impl OciLogins {
                     });
                 }
             }
+            // `credHelpers` names a helper for one registry, `credsStore` one for all.
             let [own, for_all] = config.helpers(&repository.registry);
             for (specificity, name) in [(1, own), (0, for_all)] {
                 if let Some(name) = name {
@@ -182,6 +184,7 @@ impl OciLogins {
             }
             return Ok(files);
         };
+        // The user named these files, so each of them must be readable.
         for path in named {
             let problem = match DockerConfig::read(path) {
                 Ok(Some(config)) => {

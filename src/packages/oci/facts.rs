@@ -51,6 +51,7 @@ impl OciRegistries {
         release: &ReleaseTag<'_>,
         time_limit: Duration,
     ) -> std::result::Result<Option<Envelope>, FactsError> {
+        // A name or version that is too long for the registry cannot have been published.
         let Ok((repository, tag)) = release.resolve() else {
             return Ok(None);
         };
@@ -102,6 +103,7 @@ impl OciRegistries {
             return Ok(false);
         };
         let content = envelope.to_json();
+        // The document is in the manifest itself, too, so that readers need one request.
         let mut layer = manifest::descriptor(ENVELOPE, &Digest::of(&content), content.len() as u64);
         layer["data"] = BASE64_STANDARD.encode(&content).into();
         let manifest = manifest::artifact(ARTIFACT, &layer);

@@ -134,6 +134,7 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
         let Some(platform) = &descriptor.platform else {
             return Err("lists a manifest without a platform".to_owned());
         };
+        // The platform of a provider has no version of an operating system.
         if !platform.os_version.is_empty() {
             continue;
         }

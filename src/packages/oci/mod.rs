@@ -121,6 +121,7 @@ impl OciMirror {
             SourceError::invalid_response(package, problem)
         })?;
         let origin = format!("{}@{}", client.repository, layer.digest);
+        // The digest of the archive is its `zh:`, so that the cache can have it.
         let expected = Some(Expected {
             zh: layer.digest.as_zh(),
             by: "its manifest",
@@ -153,6 +154,8 @@ impl OciMirror {
             downloaded: downloaded.transferred,
             ..Fetched::of_archive(digest)
         };
+        // OpenTofu records the digest as `zh:`. Terraform reads no OCI mirrors, and records what it
+        // computes.
         if self.dialect == Dialect::Tofu {
             fetched.hashes.add(HashDisposition::ReportedByMirror, [zh]);
         }

@@ -187,6 +187,7 @@ impl OciRegistries {
         let (digest, size) = copied.map_err(|error| {
             SourceError::invalid_response(subject, format!("it cannot be written: {error}"))
         })?;
+        // Without this check the registry could send a different archive under the manifest's name.
         if digest != layer.digest.to_string() {
             let problem = "contains a different digest than the archive that the registry sent";
             return Err(invalid_manifest(subject, problem).into());

@@ -105,6 +105,7 @@ impl<'a> ProviderTag<'a> {
             size: manifest.len() as u64,
         };
 
+        // Registries refuse a manifest whose blobs they do not have.
         self.push_blob(&archive, package)?;
         self.push_blob(&Digest::of(EMPTY_CONTENT), Content::Bytes(EMPTY_CONTENT))?;
         self.client

@@ -102,6 +102,8 @@ impl RepositoryClient<'_> {
             let request = request.header(CONTENT_TYPE, media_type);
             Ok(match content {
                 Content::Bytes(bytes) => request.body(bytes.to_vec()),
+                // An archive takes longer than the limit for documents, and is read anew in each
+                // attempt.
                 Content::File(file, size) => {
                     let time_limit = self.registries.client.settings().download_timeout;
                     request

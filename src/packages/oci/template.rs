@@ -73,6 +73,7 @@ impl RepositoryTemplate {
         let parsed = parse(text).map_err(invalid)?;
         for (index, name) in VARIABLES.into_iter().enumerate() {
             let others = VARIABLES.into_iter().filter(|other| *other != name);
+            // A template that uses the part cannot be rendered without it.
             let is_used = render(&parsed, others.map(|other| (other, "example"))).is_err();
             if !is_used && !is_fixed(include, index) {
                 let problem = format!(
@@ -185,6 +186,7 @@ fn parse_uri_template(text: &str) -> std::result::Result<Template, String> {
                 "{{{name}}} is unknown; write {{hostname}}, {{namespace}} or {{type}}"
             ));
         }
+        // Both spellings of a variable are accepted, `${type}` and `{type}`.
         template.extend([
             literal.strip_suffix('$').unwrap_or(literal),
             "${",

@@ -168,6 +168,7 @@ impl RegistryCache {
         sums: &Sha256Sums,
         authentication: &Authentication,
     ) {
+        // The host `localterraform.com` stands for a different one in each root module.
         if is_of_any_host(address) {
             return;
         }

@@ -104,6 +104,7 @@ impl Discovery {
         loop {
             let url = service.endpoint(&base, host, path)?;
             let answer = get(&url, self.credentials_of(host, &url).as_ref());
+            // The registry may have moved since an earlier run.
             if answer.is_err()
                 && !is_repeated
                 && self.remembered(host, service).is_some()
@@ -185,6 +186,7 @@ impl Discovery {
     /// document.
     fn offer(&self, query: &Query<'_>) -> Result<Option<Offer>> {
         let name = query.service.name();
+        // A `host` block replaces discovery, even if it does not list the service.
         if let Some(services) = self.hosts.get(query.host) {
             return Ok(services.get(name).map(|url| Offer {
                 url: url.clone(),

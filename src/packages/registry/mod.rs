@@ -163,6 +163,8 @@ impl Registry {
         let zh = Sha256Sums::advertised(shasum)
             .map_err(|error| SourceError::not_authentic(package, error, None))?;
         let is_refused = AtomicBool::new(false);
+        // The signature is checked while the package arrives. A release that is refused ends the
+        // download.
         let received = std::thread::scope(|scope| {
             scope.spawn(|| {
                 if self.releases.get(metadata).is_err() {
@@ -347,11 +349,13 @@ impl Registry {
             platform: self.first_platform(package),
             ..package.clone()
         };
+        // The metadata of one platform lead to SHA256SUMS, which lists the packages of all.
         let metadata = self.protocol.metadata(&first).ok()?;
         let release = self.release(&metadata).ok()?;
         release
             .check(&package.platform, digest.zh.value(), &digest)
             .ok()?;
+        // An earlier run may have seen a release that was replaced since.
         if !release.signed.sums.packages().any(|zh| zh == digest.zh) {
             return None;
         }
@@ -375,6 +379,7 @@ impl Registry {
         } = proof;
         hashes.extend(signed.sums.dispositions());
         let mut warnings = signed.warnings(package);
+        // As in OpenTofu: reports without a signature are believed of its own registry only.
         if package.address.hostname.is_default_of(self.policy.dialect) {
             let reported = packages::reported(&reports);
             warnings.extend(unlisted(package, &reported, &signed.sums));

@@ -133,6 +133,7 @@ impl Protocol {
             }
             Err(error) => return Err(SourceError::request(package, error)),
         };
+        // A package of a different platform would be recorded as one for this platform.
         if (&response.os, &response.arch) != (&platform.os, &platform.arch) {
             let problem = format!(
                 "{asked} returned a package for {}_{}",

@@ -139,6 +139,7 @@ impl SignedReleases {
         })?;
 
         let sums = Sha256Sums::parse(&documents.sums.bytes);
+        // Only a verified release is stored.
         if let Some(cache) = &self.cache {
             let service = &metadata.service;
             cache.put_release(service, address, version, &key.sums, &key.signature);

@@ -115,6 +115,7 @@ impl Envelope {
         }
 
         let facts = ReleaseFacts::parse(&self.payload)?;
+        // A valid envelope of a different release could have been copied here.
         if facts.address != *address || facts.version != *version {
             return Err(format!("it is about {} {}", facts.address, facts.version));
         }

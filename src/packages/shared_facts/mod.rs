@@ -130,6 +130,7 @@ impl SharedFacts {
             Ok(facts) => facts
                 .packages
                 .get(platform)
+                // A package that was published anew under the same version has other hashes.
                 .filter(|digest| digest.zh == *zh)
                 .cloned(),
             Err(why) => {
@@ -179,6 +180,7 @@ impl State {
         if waited >= TIME_LIMIT_OF_ALL || matches!(answer, Err(FactsError::Late)) {
             self.give_up("its registry did not answer in time");
         }
+        // Failures in a row mean that the registry is down. A single one may pass.
         let is_unavailable = matches!(answer, Err(FactsError::Unavailable(_)));
         self.failures = if is_unavailable { self.failures + 1 } else { 0 };
         self.is_given_up |= self.failures >= MOST_FAILURES;

@@ -21,6 +21,7 @@ pub(super) fn decode_public_key(text: &str) -> Result<Vec<u8>, &'static str> {
         else {
             continue;
         };
+        // Like Go, this looks for the next block if the headers of this one are malformed.
         if !skip_headers(&mut lines) {
             continue;
         }

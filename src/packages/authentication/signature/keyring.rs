@@ -106,6 +106,8 @@ fn parse(bytes: &[u8]) -> Result<Vec<Part>, String> {
             Ok(Packet::UserId(id)) => parts.push(Part::UserId(id)),
             Ok(Packet::Signature(signature)) => match SignaturePacket::read(signature) {
                 Ok(signature) => parts.push(Part::Signature(signature)),
+                // Go skips signatures of algorithms that it does not know, and so a key can have
+                // newer ones, too.
                 Err(Unreadable::Unsupported) => {}
                 Err(Unreadable::Malformed(_)) => parts.push(Part::Malformed),
             },
@@ -183,6 +185,8 @@ impl Entity {
             if !is_revocation && !signature.packet.is_certification() {
                 return Err("a signature of another type follows a user ID".to_owned());
             }
+            // Others may certify a user ID; only the key's own signature proves that it belongs to
+            // the key.
             if !signature.is_by(&self.primary) {
                 continue;
             }
@@ -219,6 +223,8 @@ impl Entity {
                 revocations.push(signature);
                 continue;
             }
+            // Without this signature by the subkey, an attacker could bind the signing subkey of a
+            // different key to this one.
             if signature.may_sign {
                 self.check_back_signature(&key, &signature, budget)?;
             }

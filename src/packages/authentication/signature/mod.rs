@@ -92,6 +92,8 @@ pub fn verify_detached(
             "the signature file is larger than 64 KiB",
         ));
     }
+    // Each key costs time to decode and to verify with, and the registry decides how many there
+    // are.
     if keys.len() > MOST_KEYS
         || keys.iter().map(|key| key.ascii_armor.len()).sum::<usize>() > MOST_KEY_BYTES
     {
@@ -111,6 +113,8 @@ pub fn verify_detached(
         match check(message, signature, &entities, seconds) {
             Ok((signed, None)) => return Ok((signed, None)),
             Ok((signed, Some(expired))) => match policy.dialect {
+                // A later key may be valid, so OpenTofu tries all keys before it accepts an expired
+                // one.
                 Dialect::Tofu => lapsed = lapsed.or(Some((signed, expired))),
                 Dialect::Terraform if expired.is_key => return Ok((signed, Some(expired))),
                 Dialect::Terraform => return Err(SignatureError::Expired(expired)),
@@ -169,6 +173,7 @@ fn check(
         let Some(first) = candidates.first() else {
             continue;
         };
+        // A signature over a key or a user ID must not pass for one over the checksums.
         if !signature.is_over_data() {
             return Err(SignatureError::MalformedSignature(
                 "it is not a signature over a file",
@@ -208,6 +213,7 @@ fn read_signature(
 impl<'a> CandidateKey<'a> {
     /// The keys of an entity with this ID that may sign.
     fn of(entity: &'a Entity, issuer: [u8; 8]) -> Vec<Self> {
+        // Without a valid user ID, nothing shows when the key expires and whether it may sign.
         let Some(identity) = entity.primary_identity() else {
             return Vec::new();
         };

@@ -66,6 +66,7 @@ impl SignaturePacket {
             issuer_fingerprint: None,
             back_signature: None,
         };
+        // RFC 9580 requires the time in the signed part, and expiry cannot be checked without it.
         if !config
             .hashed_subpackets
             .iter()
@@ -76,6 +77,8 @@ impl SignaturePacket {
         for part in &config.hashed_subpackets {
             signature.read_hashed(part);
         }
+        // An issuer and an embedded signature prove themselves, so the unsigned part may have them,
+        // too.
         for part in config
             .hashed_subpackets
             .iter()
