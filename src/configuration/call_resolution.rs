@@ -94,6 +94,7 @@ impl Walk<'_> {
                 return None;
             }
             Err(unknown) => {
+                // `init` recorded the source that it had computed.
                 let Some(installed) = self.installed(calling) else {
                     self.report_unknown(calling, "source", &unknown);
                     return None;
@@ -111,6 +112,8 @@ impl Walk<'_> {
                 let message =
                     format!("the source {text:?} of module \"{key}\" cannot be used: {error}");
                 let error = calling.error(Code::InvalidConfiguration, message);
+                // OpenTofu and Terraform read a path without `./` as the address of a module in a
+                // registry.
                 let is_path =
                     !text.is_empty() && !text.contains(':') && !text.starts_with(['.', '/', '~']);
                 self.errors.push(if is_path {
@@ -267,6 +270,8 @@ impl Walk<'_> {
         let mut reason = MissingReason::NotInstalled(source);
         if let Some(installed) = self.installed(calling).cloned() {
             let directory = join(self.input.root, &installed.dir);
+            // The module that was installed for an earlier source does not show what this call
+            // requires.
             if !installed.meets(&call.source, &call.constraints, dialect) {
                 reason = MissingReason::Changed(installed.describe());
             } else if self.input.tree().is_dir(&directory) {
@@ -410,6 +415,7 @@ impl Walk<'_> {
         if matches!(calling.caller.path, ModulePath::Package(_)) {
             return None;
         }
+        // Only calls of remote modules need the file, and many configurations have none.
         if self.manifest.is_none() {
             let path = join(
                 self.input.root,

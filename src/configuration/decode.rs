@@ -315,7 +315,9 @@ impl Decoder<'_> {
                 }
             }
         }
+        // Without a source, the local name is the type of a provider of `hashicorp`.
         let address = address.or_else(|| self.implied(name))?;
+        // All problems of the entry are reported before it is refused.
         if self.files.diagnostics.added() > errors {
             return None;
         }
@@ -413,6 +415,7 @@ impl Decoder<'_> {
         let local_name = label.text.clone();
         let label = self.location(label.span.clone());
         let mut declaration = Declaration::new(DeclarationKind::ProviderBlock, label.clone());
+        // The argument is deprecated, but still constrains the provider.
         if let Some(version) = content.attribute("version")
             && !matches!(version.constant(Strings::Literal), Ok(Value::Null))
         {
@@ -476,6 +479,7 @@ impl Decoder<'_> {
             ));
         };
         let names = to.reference()?;
+        // Pairs of `module` and a name lead to the resource: `module.a.module.b.null_resource.c`.
         let modules = names
             .iter()
             .step_by(2)
@@ -499,6 +503,7 @@ impl Decoder<'_> {
         let mut source = CallSource::Missing;
         let mut location = self.location(name.span.clone());
         if let Some(attribute) = content.attribute("source") {
+            // An expression is evaluated with the values of each caller.
             source = match attribute.string(Strings::Template) {
                 Ok(text) => CallSource::Constant(text),
                 Err(_) => CallSource::Expression(attribute.clone()),
@@ -592,6 +597,7 @@ fn check_local_name(name: &Name, dialect: Dialect) -> Result<(), Fault> {
         ));
     }
     match ProviderAddress::implied(&name.text, dialect) {
+        //  Err(AddressError::Prefix|Only the type in an address must not start with `terraform-`.
         Ok(_) | Err(AddressError::Prefix(..)) => Ok(()),
         Err(error) => Err(Fault::new(
             name.span.clone(),

@@ -32,6 +32,7 @@ fn arguments(
         attributes: None,
         blocks: &BLOCKS,
     };
+    // A block that cannot be read is compared by its text.
     let Ok(content) = block.content(&schema) else {
         arguments.insert("text".to_owned(), StorageArgument::of_code(block.code()));
         return arguments;

@@ -167,6 +167,7 @@ impl Module {
         module.diagnostics = module
             .diagnostics
             .map(|error| with_generating_blocks(error, root));
+        // Users can correct the block that generates a file, not the file.
         for (_, declaration) in &mut module.declarations {
             root.replace_generated(&mut declaration.location);
             if let Some(version) = &mut declaration.version {
@@ -218,6 +219,7 @@ impl Module {
                 let source = match read(name) {
                     Ok(source) => source,
                     Err(errors) => {
+                        // This file may be what makes the directory a root module.
                         may_be_root = true;
                         merged.diagnostics.extend(errors);
                         continue;
@@ -430,6 +432,7 @@ impl Module {
         dialect: Dialect,
         errors: &mut Collector,
     ) {
+        // A provider that is declared already needs no other location.
         let mut required: BTreeSet<_> = self
             .declarations
             .iter()

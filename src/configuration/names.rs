@@ -73,6 +73,7 @@ impl Names {
                     let Ok(content) = block.content(&VARIABLE) else {
                         continue;
                     };
+                    // A block of an override file changes only the arguments that it has.
                     let earlier = names.variables.remove(&name.text);
                     let variable = Variable::new(&content, block.location(&name.span));
                     names

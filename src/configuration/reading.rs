@@ -81,6 +81,8 @@ pub(crate) fn read_resolved(
         let is_settled = walk.packages.settle();
         match &cache.fetcher {
             Some(fetcher) if !walk.requests.is_empty() => {
+                // The packages of one pass arrive together, and the next pass follows the calls in
+                // them.
                 fetcher.fetch_all(
                     options.dialect,
                     walk.requests.into_iter().collect(),

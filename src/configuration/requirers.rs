@@ -42,6 +42,7 @@ impl Requirements {
         };
         for (number, module) in self.modules.iter().enumerate() {
             let directory = module.canonical.as_path();
+            // The files of a Terragrunt unit are in several directories, to which no call leads.
             if (number == 0 || !called.contains(directory)) && taken.insert(directory) {
                 let own = declarations.get(directory).into_iter().flatten();
                 requirers.extend(own.map(|declaration| Requirer {

@@ -52,6 +52,7 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
             .iter()
             .map(|declaration| &declaration.constraints),
     );
+    // A prerelease is only allowed by an exact constraint, and no other operator becomes one.
     if !constraints.allows(version) {
         let message = format!(
             "no constraint can be rewritten to allow {version}, which must be named exactly"
@@ -138,6 +139,7 @@ fn allowing_term(term: &str, version: &Version) -> Option<String> {
     let replacement = boundary(constraint, numbers.split('.').count(), version)?;
     let new = format!("{}{replacement}{}", &term[..start], &term[end..]);
 
+    // With fewer numbers than the version has, the new term may still not allow it.
     let rewritten: ConstraintList = new.parse().ok()?;
     if !rewritten.terms().first()?.compares(version) {
         return None;

@@ -89,6 +89,7 @@ impl<'a> UserValues<'a> {
                     ..
                 }),
             ) => unknown(*reason),
+            // Terragrunt passes inputs as `TF_VAR` variables, which files and flags override.
             (None, Some(inputs)) => match inputs.texts.get(name) {
                 Some(Some(text)) => Ok(Some(VariableValue::Text(text.clone()))),
                 None if !inputs.is_partial => Ok(None),
@@ -210,6 +211,7 @@ impl<'a> Scope<'a> {
             self.origin().add(origin.clone());
             return value.clone();
         }
+        // A value that refers to itself finds this entry, so that the evaluation ends.
         let itself = Unknown::new(format!("{root}.{name} refers to itself"), None);
         self.known.borrow_mut().insert(
             key.clone(),

@@ -214,6 +214,7 @@ impl StateStorage {
             blocks: &BLOCKS,
         };
         let content = Block::of_file(&file).content(&schema).ok()?;
+        // A file with other blocks is not one of arguments.
         if content.other_block.is_some() {
             return None;
         }

@@ -483,6 +483,7 @@ impl<'a> Walk<'a> {
 
     /// Follows a call, whose source and version add to the origin.
     fn resolve_and_follow(&mut self, calling: Calling<'_>, origin: &mut Origin) -> Targets {
+        // A module `a.b` would have the key of a module `b` that `a` calls.
         if !is_identifier(&calling.call.name) {
             self.report_name(&calling);
             self.packages.add(calling.key, None, true);
@@ -708,6 +709,7 @@ impl<'a> Walk<'a> {
         } else {
             cache.canonical_module(&canonical, &shown, dialect)
         };
+        // The directory of a git submodule is empty until it is checked out.
         if module.is_empty()
             && module.diagnostics.is_empty()
             && !is_fetched

@@ -87,7 +87,7 @@ fn with_other_key(text: &str, start: usize) -> Option<String> {
         return None;
     }
     let before = start.checked_sub(1)?;
-    // Without a blank on each side, the new delimiters would move everything behind them.
+    // Without a blank on each side, the new delimiters would move everything after them.
     if !is_blank(bytes[before]) || !is_blank(bytes[end]) {
         return None;
     }

@@ -214,7 +214,7 @@ fn code(text: &[u8], start: usize, mut at: usize, close: u8, depth: usize) -> Re
                 );
                 return Err(Fault::new(at..at + 1, message));
             }
-            // A `<` without a marker behind it is an operator.
+            // A `<` without a marker after it is an operator.
             _ => nested(text, at, depth + 1).unwrap_or(Ok(at + 1))?,
         };
     }

@@ -106,6 +106,7 @@ pub(super) fn unpack(
             &mut writer,
         )?,
         Format::TarXz => {
+            // One at a time, because the dictionary of each may take much memory.
             let _turn = lock(&UNPACKING_XZ);
             untar(
                 XzReader::new_mem_limit(archive, true, MOST_XZ_MEMORY),
@@ -142,6 +143,7 @@ fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetc
     });
     let mut extended = Extended::default();
     let mut is_empty = true;
+    // Extended headers are read here, since the crate reads them differently than Go.
     for entry in archive.entries().map_err(FetchError::reading)?.raw(true) {
         let mut entry = entry.map_err(FetchError::reading)?;
         match entry.header().entry_type() {

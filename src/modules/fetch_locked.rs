@@ -43,6 +43,7 @@ impl ModuleFetcher {
                 return Err(Diagnostic::error(Code::InvalidPackage, message).into());
             }
         };
+        // A mirror replaces the cache and the network.
         if let Some(mirror) = &self.mirror {
             return self.locked_in(mirror, source, locked).map(Some);
         }
@@ -70,6 +71,7 @@ impl ModuleFetcher {
                 directory,
                 ..package
             },
+            // The hash is that of the directory in the address, not of the whole package.
             (LockedAddress::Remote(address), _) => {
                 let name = package.name.clone();
                 let narrowed = self.narrowed(package, &address.directory, Wildcards::Literal, true);
@@ -153,6 +155,8 @@ impl ModuleFetcher {
         self.git(&scratch.path().join("git"))
             .read_objects(&dot_git, &git_address, &package)
             .ok()?;
+        // Other programs may have changed the objects, so only the hash shows whether they are
+        // right.
         let h1 = package_hash::h1(&package)
             .ok()
             .filter(|h1| locked.hashes.contains(h1))?;
@@ -219,6 +223,7 @@ impl ModuleFetcher {
 
         let pack = cache.pack(&package.package);
         fs::create_dir(directory)?;
+        // A pack in the cache that is damaged is fetched again.
         if pack.is_file()
             && git
                 .make_repository(shown.url.as_str(), tag, commit, &pack, directory)

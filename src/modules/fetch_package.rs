@@ -267,6 +267,7 @@ impl ModuleFetcher {
                 "it does not name a directory of this machine",
             ));
         }
+        // A tag or a branch may move, so the package that it had is remembered for a while only.
         let lifetime = if source.is_immutable() {
             None
         } else {
@@ -383,6 +384,7 @@ impl ModuleFetcher {
                 "more than {MOST_REFERRALS} servers in a row refer to a different server"
             )));
         }
+        // An unencrypted source has accepted that its answer can be changed on the way.
         if !source.is_unencrypted() {
             permit_referral(clients, &next)?;
         }
@@ -521,6 +523,7 @@ impl ModuleFetcher {
             omitted,
             zh,
         } = written;
+        // A package without one of its files can be read, but not be locked.
         if is_recorded && let Some(why) = omitted {
             return Err(why);
         }

@@ -203,6 +203,7 @@ impl FetchedModule {
             .split('/')
             .filter(|part| !part.is_empty())
             .collect();
+        // OpenTofu and Terraform read backslashes as slashes on every system.
         let source = source.replace('\\', "/");
         for part in source.split('/') {
             match part {
@@ -212,6 +213,7 @@ impl FetchedModule {
             }
         }
         let directory = parts.join("/");
+        // The path stays in the package by its text, but a link may lead out of it.
         let followed = links::follow(&Tree::Work, &self.top(), Path::new(&directory)).ok()??;
         if followed.is_outside {
             return None;

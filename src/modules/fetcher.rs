@@ -222,6 +222,7 @@ impl ModuleFetcher {
         version: &Version,
     ) -> std::result::Result<Timestamp, String> {
         let clients = self.clients(dialect).map_err(|errors| errors.to_string())?;
+        // OpenTofu's registry has dates in its documentation service only.
         let reported = if module.host.as_ascii() == Dialect::Tofu.default_host_name() {
             let dates = self
                 .connections
@@ -360,6 +361,7 @@ impl ModuleFetcher {
             let h1 = package_hash::h1(directory)
                 .ok()
                 .filter(|h1| is_directory && locked.hashes.contains(h1))?;
+            // No hash covers a `.git`.
             if package_hash::foreign_git(directory, &locked.package).is_some() {
                 return None;
             }

@@ -98,6 +98,7 @@ impl HttpAddress {
                 .get(LOCATION)
                 .and_then(|value| value.to_str().ok())
                 .map(str::to_owned);
+            // go-getter, too, reads the page only if there is no header.
             match header.filter(|text| !text.is_empty()) {
                 Some(location) => Ok(Some(location)),
                 None => Ok(meta_location(&String::from_utf8_lossy(&read_whole(

@@ -27,6 +27,8 @@ impl KeyFile {
             .prefix("ssh-key-")
             .tempfile_in(directory)?
             .into_parts();
+        // A file without a name in a directory does not outlive the process, even if that is
+        // killed.
         let (name, path) = if let Some(name) = name_in_process(&file) {
             path.close()?;
             (name, None)

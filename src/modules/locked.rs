@@ -402,6 +402,7 @@ fn publisher_of_remote(source: &RemoteSource) -> Option<String> {
         Some(port) => format!("{host}:{port}"),
         None => host,
     };
+    // Without encryption, others than the owner can change what arrives.
     let host = match url.scheme() {
         scheme @ ("http" | "git") => format!("{scheme}://{host}"),
         _ => host,

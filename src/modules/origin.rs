@@ -89,6 +89,7 @@ fn origin_of_remote(source: &RemoteSource) -> Result<ModuleOrigin, NoOrigin> {
         port,
         parts,
     };
+    // The rules of well-known hosts hold for their encrypted addresses at the usual port only.
     if port.is_some() || unencrypted.is_some() {
         return Ok(origin);
     }

@@ -77,6 +77,7 @@ pub(crate) fn listing(top: &Path) -> FetchResult<Listing> {
 pub(crate) fn foreign_git(top: &Path, package: &str) -> Option<PathBuf> {
     let is_from_git = RemoteSource::parse_full(package)
         .is_some_and(|source| matches!(source.getter(), Getter::Git | Getter::File));
+    // A package from git has a repository of its own after `init`.
     let mut waiting = if is_from_git {
         Vec::new()
     } else {
@@ -120,6 +121,7 @@ impl Walk<'_> {
             if self.entries > MOST_ENTRIES {
                 return Err(FetchError::too_many_entries());
             }
+            // The hash is computed over lines with names, so Go refuses a line break in one.
             if name.contains('\n') {
                 return Err(FetchError::bad_name(&name));
             }

@@ -98,6 +98,7 @@ impl PackageWriter {
         #[cfg(not(unix))]
         let _ = is_executable;
         match options.open(path) {
+            // The file system does not distinguish the names by case.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 self.omit(&name, differs_in_case(&name)).map(|()| None)
             }

@@ -38,6 +38,7 @@ impl ModuleFetcher {
     ) -> FetchResult<Vec<Diagnostic>> {
         let package = self.published_package(clients, source, locked)?;
         let is_same = package.is_one_of(&locked.hashes);
+        // A tag or a registry leads to a different revision now. The locked one is compared, too.
         if let Some(then) = PinnedAddress::parse(&locked.package)
             && let Some(address) = package.locked_address()
             && let Some(now) = PinnedAddress::parse(&address)

@@ -574,6 +574,7 @@ impl fmt::Display for RemoteSource {
         let separator = if scheme.is_empty() { "" } else { "://" };
         match authority.rsplit_once('@') {
             Some((user, _))
+                // In a web address, a user without a password may be a token.
                 if user.contains(':') || (user != "git" && !scheme.ends_with("ssh")) =>
             {
                 write!(f, "{scheme}{separator}redacted{}", &rest[user.len()..])?;

@@ -198,6 +198,7 @@ impl Attribute {
 
     fn reference_names(&self) -> Option<Vec<String>> {
         let expression = match self.expression(Strings::Expression).ok()? {
+            // Before 0.12 references were written in quotes, which is still allowed.
             Expression::String(text) => native::expression(text.as_str(), 0).ok()?,
             expression => expression,
         };
@@ -215,6 +216,7 @@ impl Attribute {
         for operator in operators {
             match operator.value() {
                 TraversalOperator::GetAttr(name) => names.push(name.to_string()),
+                // The instances of a resource have its provider.
                 TraversalOperator::Index(_) => {}
                 _ => return None,
             }

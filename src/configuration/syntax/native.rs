@@ -344,6 +344,8 @@ impl Cursor<'_> {
                 b'\n' | b'#' => break,
                 _ if separators.contains(&byte) => break,
                 b'/' if skip_comment(self.bytes(), self.at).is_some() => {
+                    // A comment to the end of the line ends the value. A block comment may stand
+                    // within it.
                     if self.bytes().get(self.at + 1) == Some(&b'/') {
                         break;
                     }

@@ -346,6 +346,7 @@ impl<'a> ParsedFile<'a> {
             let label = label(block).unwrap_or_default();
             generate.insert(label, self.block(block, evaluator));
         }
+        // Terragrunt accepts a map of blocks as an argument, too.
         if let Some((value, location)) = self.top_attribute("generate", evaluator) {
             match named_blocks(&value, location.as_ref()) {
                 Ok(blocks) => generate.extend(blocks),
@@ -484,6 +485,7 @@ fn read_terragrunt_config(
     if path.ends_with("terragrunt.stack.hcl") || path.ends_with("terragrunt.values.hcl") {
         return unknown("stacks and values are not read as configurations");
     }
+    // Functions in the file refer to its own directory.
     let inner = ParsingContext::new(path.parent().unwrap_or(&path), &context.original);
     let configuration = evaluation.configuration(|| read(evaluation, &path, inner))?;
     configuration.to_value()

@@ -128,6 +128,7 @@ fn deep(parent: &Value, child: &Value) -> Outcome {
         (Value::List(parent), Value::List(child)) => {
             Value::list(parent.iter().chain(child.iter()).cloned().collect())
         }
+        // The unknown value of the parent may have more members or items.
         (Value::Unknown(unknown), Value::Object(_) | Value::List(_)) => {
             Ok(Value::Unknown(Arc::clone(unknown)))
         }

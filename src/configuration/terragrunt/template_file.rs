@@ -18,6 +18,7 @@ pub(super) fn render(evaluation: &Evaluation, path: &Path, variables: &Value) ->
     let Ok(template) = hcl_edit::parser::parse_template(&file.text) else {
         return unknown("the template is not read");
     };
+    // A template of one interpolation returns the value itself, which need not be a string.
     if file.text.starts_with('\u{feff}')
         || matches!(
             template.as_single_element(),

@@ -473,6 +473,7 @@ fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
     };
     let contents = match backend {
         Ok(backend) => {
+            // The arguments of a backend require no provider, so they are omitted.
             let label = hcl_edit::expr::Expression::from(&*backend);
             Ok(format!("terraform {{\n  backend {label} {{\n  }}\n}}\n"))
         }

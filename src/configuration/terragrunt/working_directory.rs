@@ -215,6 +215,7 @@ impl WorkingDirectory {
             let reason = "a test file is generated, which is not read";
             return Err(uncertain(generated, reason));
         }
+        // Only configuration files can require a provider.
         if !is_configuration(name) {
             return Ok(());
         }
@@ -397,6 +398,7 @@ fn is_signed(text: &str) -> bool {
 /// reads only that file.
 fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
     let tree = repository.tree();
+    // The source of a unit may be a file, and Terragrunt then copies only that.
     if tree.is_file(path) {
         let name = path
             .file_name()

@@ -292,9 +292,9 @@ impl Evaluator<'_> {
                 TraversalOperator::Index(expression) => {
                     index(&value, &self.part(expression, scope)?)?
                 }
-                // `[*]` applies everything behind it to each item.
+                // `[*]` applies everything after it to each item.
                 TraversalOperator::FullSplat(_) => return self.splat(&value, rest, scope),
-                // `.*` applies only the attributes behind it to each item, and an index to the
+                // `.*` applies only the attributes after it to each item, and an index to the
                 // whole list.
                 TraversalOperator::AttrSplat(_) => {
                     let first_other = rest

@@ -163,6 +163,8 @@ impl Revision {
             Self::Head
         } else if GitAddress::is_commit(&text) {
             Self::Commit(text)
+        // Hexadecimal digits may be an abbreviated commit, and the other texts have a meaning for
+        // `git rev-parse`.
         } else if is_hexadecimal
             || text.contains(|c: char| c.is_control() || " ~^:?*[\\".contains(c))
             || ["..", "@{", "//"].iter().any(|part| text.contains(part))

@@ -40,6 +40,7 @@ impl Git<'_> {
         )?;
         let list = String::from_utf8(list).map_err(|_| FetchError::unreadable_git_output())?;
         let fields: Vec<_> = list.split_terminator('\0').collect();
+        // For each file, git prints three fields for each of two attributes.
         if fields.len() != names.len() * 6 {
             return Err(FetchError::unreadable_git_output());
         }

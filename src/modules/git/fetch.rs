@@ -112,6 +112,7 @@ impl Repository<'_> {
         let too_many = format!("it has too many branches and tags to find {commit:?}");
         let listed = self.list_refs(address, &["--heads", "--tags"], &[], &too_many)?;
         let commit = commit.to_ascii_lowercase();
+        // The head of a branch or tag is found without its history.
         if listed.lines().any(|line| line.starts_with(&commit)) {
             return Ok(());
         }

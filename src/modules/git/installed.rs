@@ -85,6 +85,7 @@ impl Git<'_> {
         let repository = Repository::create(self, directory.to_owned())?;
         let name = format!("objects/pack/pack-{commit}.pack");
         fs::copy(pack, directory.join(&name))?;
+        // The history ends at the commit, as in a shallow clone.
         fs::write(directory.join("shallow"), format!("{commit}\n"))?;
         fs::write(directory.join("HEAD"), format!("{commit}\n"))?;
         repository.output(&["index-pack", &name])?;
@@ -98,6 +99,7 @@ impl Git<'_> {
         if let Some(tag) = tag {
             repository.output(&["update-ref", &format!("refs/tags/{tag}"), commit])?;
         }
+        // Without an index, git would report all files as deleted.
         repository.output(&["read-tree", commit]).map(drop)
     }
 }
@@ -111,6 +113,7 @@ fn object_stores(dot_git: &Path) -> Vec<PathBuf> {
             break;
         }
         let objects = directory.join("objects");
+        // The submodule `a/b` has its objects in `modules/a/b`.
         let below = if objects.is_dir() {
             stores.push(objects);
             directory.join("modules")

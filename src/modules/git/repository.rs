@@ -195,6 +195,8 @@ impl<'a> Repository<'a> {
         for setting in settings.into_iter().chain(for_https) {
             command.args(["-c", setting]);
         }
+        // git must not follow a redirect into the internal network. The address to which this one
+        // redirects is in `redirected`.
         if self.git.client.is_some() {
             command.args(["-c", "http.followRedirects=false"]);
         }
@@ -208,6 +210,8 @@ impl<'a> Repository<'a> {
         for variable in FOREIGN_VARIABLES.split(' ') {
             command.env_remove(variable);
         }
+        // 0 forbids protocols that only the user may choose: no server may lead to a file of this
+        // machine.
         command.env(
             "GIT_PROTOCOL_FROM_USER",
             if matches!(scheme, "file" | "https") {
