@@ -44,14 +44,11 @@ pub(crate) fn summary(
         errors,
         ..
     } = mirrored;
-    let of_action = |action| -> Vec<_> {
-        let modules = modules.iter();
-        modules.filter(|module| module.action == action).collect()
-    };
-    let kept = of_action(MirrorAction::Kept);
-    let added = of_action(MirrorAction::Added);
-    let replaced = of_action(MirrorAction::Replaced);
+    let kept = with_action(mirrored, MirrorAction::Kept);
+    let added = with_action(mirrored, MirrorAction::Added);
+    let replaced = with_action(mirrored, MirrorAction::Replaced);
     if modules.is_empty() && removed.is_empty() {
+        // The errors say why there is nothing.
         if !errors.is_empty() {
             return None;
         }
@@ -64,8 +61,8 @@ pub(crate) fn summary(
     );
     let is_unchanged = kept.len() == modules.len() && removed.is_empty();
     if is_unchanged && !mirrored.is_index_written && errors.is_empty() {
-        let size = size(&kept).unwrap_or_default();
-        return Some(format!("Up to date: {what} ({})", bytes(size)));
+        let kept_size = size(&kept).unwrap_or_default();
+        return Some(format!("Up to date: {what} ({})", bytes(kept_size)));
     }
     let [verb, is_added, is_replaced, is_removed, is_written] = if is_dry_run {
         [
@@ -84,9 +81,9 @@ pub(crate) fn summary(
             "the index written",
         ]
     };
-    let mut parts = Vec::new();
     let removed_size = removed.iter().map(|directory| directory.size).sum();
-    for (number, words, size) in [
+    let mut parts = Vec::new();
+    for (number, words, total_size) in [
         (added.len(), is_added, size(&added)),
         (replaced.len(), is_replaced, size(&replaced)),
         (kept.len(), "already there", size(&kept)),
@@ -95,15 +92,22 @@ pub(crate) fn summary(
         if number == 0 {
             continue;
         }
-        match size {
-            Some(size) => parts.push(format!("{number} {words} ({})", bytes(size))),
+        match total_size {
+            Some(total_size) => parts.push(format!("{number} {words} ({})", bytes(total_size))),
             None => parts.push(format!("{number} {words}")),
         }
     }
+    // A change of packages implies a change of the index, which needs no words then.
     if is_unchanged && mirrored.is_index_written {
         parts.push(is_written.to_owned());
     }
     Some(format!("{verb} {what}: {}", parts.join(", ")))
+}
+
+/// The packages for which the mirror was changed in this way.
+fn with_action(mirrored: &MirroredModules, action: MirrorAction) -> Vec<&MirroredModule> {
+    let modules = mirrored.modules.iter();
+    modules.filter(|module| module.action == action).collect()
 }
 
 /// The line about packages that a dry run did not fetch.
