@@ -597,7 +597,7 @@ fn check_local_name(name: &Name, dialect: Dialect) -> Result<(), Fault> {
         ));
     }
     match ProviderAddress::implied(&name.text, dialect) {
-        //  Err(AddressError::Prefix|Only the type in an address must not start with `terraform-`.
+        // Only the type in an address must not start with `terraform-`.
         Ok(_) | Err(AddressError::Prefix(..)) => Ok(()),
         Err(error) => Err(Fault::new(
             name.span.clone(),

@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
             return Err(too_many(span));
         }
         let kind = match written.as_bytes()[0] {
-            //  b'[' if|No block is nested deeper, so the reader does not need the value.
+            // No block is nested deeper, so the reader does not need the value.
             b'{' | b'[' if depth == self.levels => Kind::Null,
             b'{' => {
                 let Parts(parts) = self.read(written)?;

@@ -203,7 +203,7 @@ fn code(text: &[u8], start: usize, mut at: usize, close: u8, depth: usize) -> Re
         let length = text[at..].iter().position(|b| SIGNIFICANT[*b as usize]);
         at += length.ok_or_else(|| unclosed(text, start))?;
         at = match text[at] {
-            //  b'/' =>|A single slash is a division.
+            // A single slash is a division.
             b'#' | b'/' => skip_comment(text, at).unwrap_or(Ok(at + 1))?,
             b'\r' => skip_return(text, at)?,
             found if found == close => return Ok(at + 1),

@@ -90,7 +90,7 @@ fn push_escaped(text: &mut String, value: &str) {
             '\t' => text.push_str("\\t"),
             '"' => text.push_str("\\\""),
             '\\' => text.push_str("\\\\"),
-            //  '%' if|Before a brace they would start a template.
+            // Before a brace they would start a template.
             '$' | '%' if characters.peek() == Some(&'{') => text.extend([c, c]),
             c if is_printable(c) => text.push(c),
             c if u32::from(c) < 0x10000 => {

@@ -245,7 +245,7 @@ impl Downloader {
                 };
                 hash(body, &package.address.name, &limits)
             })?;
-            // |The second time the archive goes to a file, in which the central directory is read
+            // The second time the archive goes to a file, in which the central directory is read
             // first.
             if is_spooled || !matches!(digest, Err(PackageError::NotStreamable(_))) {
                 break digest;

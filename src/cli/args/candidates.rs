@@ -42,6 +42,7 @@ pub(crate) fn findings() -> Vec<CompletionCandidate> {
 /// The providers that the root module requires or has locked, without any request.
 pub(crate) fn providers() -> Vec<CompletionCandidate> {
     let mut options = SessionOptions::default();
+    // A completion is shown at once or not at all, and has no place for errors.
     options.modules = ModuleFetching::Never;
     let Ok(session) = Session::new(environment(&Secrets::default()), options) else {
         return Vec::new();

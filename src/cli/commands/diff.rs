@@ -278,6 +278,7 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     if !pairs.iter().all(Pair::is_missing) {
         return Ok(pairs);
     }
+    // Users above their root modules may expect the lock files below.
     if !what.recursive {
         let below = revisions.pairs(true, ui)?;
         if let Some(first) = below.first() {
@@ -317,6 +318,7 @@ fn revisions_named(old: &Path, new: Option<&Path>) -> Result<Option<String>> {
 
 /// The argument if it is a revision, and not the path of a file or directory.
 fn revision_named(argument: &Path) -> Result<Option<&str>> {
+    // No name of a revision begins like these paths.
     let Some(text) = argument
         .to_str()
         .filter(|text| !text.starts_with(['.', '/']))
@@ -497,11 +499,13 @@ impl Revision {
     fn resolve(name: &str) -> Result<std::result::Result<Self, UnknownRevision>> {
         // As git reads `..`.
         let name = if name.is_empty() { "HEAD" } else { name };
+        // git would read it as an option.
         let resolved = if name.starts_with('-') {
             None
         } else {
             git::resolve(Path::new("."), name).map_err(or_name_two_files)?
         };
+        // HEAD has no commit before the first one is made.
         let is_unborn =
             name == "HEAD" && resolved.is_none() && git::branch(Path::new("."))?.is_some();
         let object = if is_unborn {

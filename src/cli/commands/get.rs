@@ -75,6 +75,7 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     options.ignore_tests = arguments.no_tests;
     options.with_git = arguments.with_git;
     let report = session.get(&roots, options);
+    // This clears the progress from the terminal.
     drop(session);
     if roots.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));

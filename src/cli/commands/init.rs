@@ -190,6 +190,7 @@ impl SettingsWithoutPolicy {
     fn completed_by(&self, other: &str) -> String {
         let mut settings = String::new();
         let mut tables = String::new();
+        // Blank lines separate the parts of the settings that `init` generates.
         for (index, part) in other.split("\n\n").enumerate() {
             let name = part
                 .strip_prefix('[')

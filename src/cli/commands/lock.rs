@@ -103,6 +103,7 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     options.modules = arguments.with_modules;
     let session = start_locking(ui, &selected.paths, &selection.modules, age, source)?;
     let roots = session.roots(&selected)?;
+    // The contents of files are kept only if their diffs are printed.
     let files = arguments.dry_run && !ui.is_json();
     let mut kept = Kept {
         may_be_several: roots.may_be_several(),
@@ -117,6 +118,7 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         }
         result
     })?;
+    // This clears the progress from the terminal.
     drop(session);
     ui.print_changes(
         report

@@ -152,6 +152,7 @@ fn read_token(host: &Hostname, ui: &Ui) -> Result<Option<Token>> {
         let message = format!("the token for {host} on stdin is larger than {limit} MiB");
         return Err(Diagnostic::error(Code::InvalidArgument, message).into());
     }
+    // Programs that print a token, such as `echo`, end the line.
     let line = text.strip_suffix('\n').map_or(text.as_str(), |line| {
         line.strip_suffix('\r').unwrap_or(line)
     });

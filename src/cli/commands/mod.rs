@@ -146,6 +146,7 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     invocation.data_directory = environment.path_variable("TF_DATA_DIR");
     invocation.repeated = repeated_flags(&mut Cli::command(), name, arguments);
     let mut ui = Ui::new(name.to_owned(), format, global, invocation);
+    // From here on, a signal waits until no file is half replaced.
     interrupt::arrange(ui.on_interrupt());
     ui.warn(&environment.warnings());
     let outcome = match run_in_directory(command, &ui) {
@@ -157,6 +158,7 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
             Outcome::Failed
         }
     };
+    // Output that was lost, as on a full disk, must not look like success.
     match ui.take_stdout_error() {
         Some(error) => {
             ui.error(&stdout_error(error));

@@ -118,6 +118,7 @@ fn show(
     arguments: &PinArgs,
     ui: &Ui,
 ) -> usize {
+    // Root modules may share a module, whose call is edited once.
     let mut edited = BTreeSet::new();
     for (_, pinned) in done {
         edited.extend(upgrade::edited(&pinned.edits));
@@ -140,6 +141,7 @@ fn show(
         "Pinned"
     };
     match edited.len() {
+        // With failures it is not known whether every call is pinned.
         0 if has_failures => {}
         0 => ui.status("Nothing to pin"),
         number => ui.status(&format!("{verb} {}", count(number, "call"))),

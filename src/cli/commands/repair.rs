@@ -87,6 +87,7 @@ fn show(
         "Repaired"
     };
     match repairs.len() {
+        // With failures it is not known whether every value is canonical.
         0 if has_failures => {}
         0 => ui.status("Nothing to repair"),
         number => ui.status(&format!("{verb} {}", count(number, "value"))),

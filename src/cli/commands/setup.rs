@@ -91,6 +91,7 @@ fn write(ui: &Ui) -> Result<()> {
     refuse_link(&top.join(ATTRIBUTES_FILE))?;
     let mut changed = false;
     for (name, line) in ATTRIBUTES {
+        // A different file may set the attributes already.
         if git::attributes(&top, &["merge", "diff"], name)? != ["provlock", "provlock"] {
             add_line(&top.join(ATTRIBUTES_FILE), line)?;
             ui.status(&format!("Added to {ATTRIBUTES_FILE}: {line}"));

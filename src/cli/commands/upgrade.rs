@@ -146,6 +146,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         is_offline: source.offline,
         rows: KnownRows::default(),
     };
+    // First everything is planned. The choice then narrows the run that writes.
     if arguments.interactive {
         let mut planned = options.clone();
         planned.plan_only = true;

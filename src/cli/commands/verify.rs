@@ -178,6 +178,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         report_paths::refuse(reports, &environment.current_directory)?;
         Ok(())
     })?;
+    // git lists the tracked files, which are needed later, while the search runs.
     let ((), roots) = both(
         || repository.into_iter().for_each(Repository::list_tracked),
         || session.roots(&selection),
@@ -204,6 +205,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     } else {
         None
     };
+    // This clears the progress from the terminal.
     drop(session);
     if roots.is_empty() && verified.coverage.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
@@ -212,6 +214,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         Ok(root) => &root.errors[..],
         Err(errors) => errors,
     }));
+    // The warning may be an error of each root module already.
     if let Some(warning) = repository.and_then(Repository::warning)
         && !errors.iter().any(|error| error.message == warning.message)
     {

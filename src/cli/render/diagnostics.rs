@@ -77,6 +77,7 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     for together in diagnostic.labels.chunk_by(are_near) {
         let first = &together[0];
         let file = &first.location.file;
+        // No line of a file with tokens is shown, only its position.
         if file.is_private {
             for label in together {
                 group = group.element(origin(label, invocation));

@@ -216,6 +216,7 @@ fn checksum<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> String {
 /// The change of a file as `diff -u` shows it; empty when there is none. A file that is not there
 /// is `/dev/null`.
 pub(crate) fn unified(path: &Path, old: Option<&[u8]>, new: Option<&[u8]>, color: bool) -> String {
+    // Patches have slashes on every system.
     let path = printable(&path.display().to_string()).replace('\\', "/");
     let name = path.trim_start_matches('/');
     let mut old_name = "/dev/null".to_owned();

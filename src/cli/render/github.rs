@@ -77,6 +77,7 @@ fn annotation(issue: &Issue) -> String {
         written.push(format!("{key}={}", property(&printable(&value))));
     }
 
+    // GitHub's word for a note.
     let level = if issue.severity == Severity::Note {
         "notice".to_owned()
     } else {

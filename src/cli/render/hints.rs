@@ -46,6 +46,7 @@ pub(crate) fn hints(locked: &LockedRootModule, is_offline: bool) -> Vec<Hint> {
     if is_offline && locked.changed && locked.outcome.providers.iter().any(is_new_from_cache) {
         hints.push(Hint::Incomplete);
     }
+    // A lock file that existed has shown the dialect already.
     if locked.written && lock_bytes.is_none() && dialect_reason.is_guess() {
         hints.push(Hint::GuessedDialect(*dialect, *dialect_reason));
     }
@@ -72,6 +73,7 @@ pub(crate) fn lock_hints(locked: &LockedRootModule, is_check: bool) -> Vec<Hint>
     let mut hints = Vec::new();
     let is_written_unnamed =
         !locked.prepared.platforms_are_named && locked.changed && locked.written;
+    // An entry with one `h1:` covers the platform of this machine only.
     if is_written_unnamed
         && providers.iter().any(|report| {
             report.difference.change != EntryChange::Unchanged && h1_count(report) == 1

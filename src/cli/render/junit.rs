@@ -115,6 +115,7 @@ fn of_root<'a>(root: &'a VerifiedRoot, found: Verification<'a>) -> Suite<'a> {
         .chain(root.errors.iter().map(|error| failure(error, found)))
         .collect();
     let skipped = match root {
+        // A test with an error shows that something was not checked.
         _ if !root.errors.is_empty() => None,
         _ if root.is_partly_checked() => Some("partly checked"),
         _ if !root.has_lock_file && root.needs_lock_file => Some("without a lock file"),

@@ -112,6 +112,7 @@ impl KnownRows {
         let dialect = locked.prepared.root.dialect;
         let includes_state = locked.prepared.requirements.includes_state();
         let address = &report.difference.address;
+        // Many root modules have the same entry, whose row is drawn once.
         if let Some(last) = self.last.get(address)
             && last.dialect == dialect
             && last.includes_state == includes_state

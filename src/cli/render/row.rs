@@ -140,6 +140,7 @@ impl<'a> Row<'a> {
             },
             hash_counts: Change::of(entry, |entry| Some(SchemeCounts::of(entry.hashes()))),
             hashes_replaced: entry.hashes_replaced() || zh_replaced.is_some(),
+            // One warning about the replaced hashes is enough.
             zh_replaced: if entry.hashes_replaced() {
                 None
             } else {

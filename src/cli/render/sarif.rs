@@ -153,6 +153,7 @@ fn result(issue: &Issue) -> Value {
         "relatedLocations": issue.positions.iter().skip(1).map(related).collect::<Vec<_>>(),
         "partialFingerprints": { "provlock/v1": issue.identity.fingerprint },
     });
+    // Only codes of findings are in the list of rules.
     if let Some(index) = index {
         result["ruleIndex"] = index.into();
     }

@@ -268,6 +268,7 @@ impl MoveText {
         Self {
             name,
             planned: Move {
+                // These keep their files in memory, so only their texts stay.
                 held_back_by: Vec::new(),
                 ..planned.clone()
             },

@@ -262,6 +262,7 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
 /// required, for linux_amd64`. `None` without a lock file.
 pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
     let mut compared = compared(roots);
+    // A lock file that was not read is not OK.
     compared.retain(|root| root.unread == 0);
     let (first, others) = compared.split_first()?;
     let entries = compared.iter().map(|root| root.entries).sum();

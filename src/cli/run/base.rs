@@ -48,6 +48,7 @@ pub(crate) fn set_base(
         ));
     }
 
+    // A link that the change adds would move the whole check to a different directory.
     if let Some(directory) = &ui.global.chdir {
         let finding = change.link_added(&ui.global.started_in.join(directory));
         change.findings.extend(finding);

@@ -31,6 +31,7 @@ pub(crate) fn choose(groups: &[MoveGroup<'_>], options: &mut UpgradeOptions, ui:
         .iter()
         .filter(|group| !group.first.allowed().is_empty())
         .collect();
+    // There is nothing to choose. The run goes on, and shows what is held back.
     if rows.is_empty() {
         return true;
     }
@@ -83,6 +84,7 @@ fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
         providers.extend(address.to_string().parse::<ProviderSpec>());
     }
     options.calls = calls;
+    // The chosen calls are named one by one.
     options.modules = false;
     options.moves = Some(moves);
 }

@@ -263,6 +263,7 @@ impl<'a> Results<'a> {
         }
         ui.statuses(summary);
         let warnings = self.done.iter().map(|root| root.warnings.len()).sum();
+        // A cause that several root modules share is shown once, and so it is counted once.
         let (shared, own): (Vec<_>, Vec<_>) =
             errors.into_iter().partition(|error| is_shared(error));
         let shown_errors = own.len() + without_repetition(shared.into_iter()).len();

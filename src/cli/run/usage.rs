@@ -34,6 +34,7 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
         }
     }
 
+    // A list of all values would hide the message itself.
     if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
         && values.len() > MOST_VALUES
     {

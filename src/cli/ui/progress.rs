@@ -105,6 +105,7 @@ impl Display {
                 self.row(package, length, active.len() < MOST_ROWS),
             ));
         }
+        // The first download replaces the words about waiting.
         if is_first {
             self.total.reset();
             self.total.set_style(style(TOTAL));

@@ -63,6 +63,7 @@ pub(super) fn has_hyperlinks(is_terminal: bool, variable: Variable<'_>) -> bool 
         }
     }
     let vte = variable("VTE_VERSION").unwrap_or_default();
+    // VTE shows hyperlinks since 0.50.
     vte.parse::<u32>().is_ok_and(|version| version >= 5000)
 }
 

@@ -66,7 +66,7 @@ pub(in crate::packages) fn publish(
         for (index, outcome) in pushed {
             match outcome {
                 Some(Ok(true)) => open.push(index),
-                //  None|In later rounds this means that the facts are still there, so the first
+                // In later rounds this means that the facts are still there, so the first
                 // result stays.
                 Some(Ok(false)) | None if round > 0 => continue,
                 _ => {}

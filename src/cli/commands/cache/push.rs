@@ -114,6 +114,7 @@ fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String
         match release.outcome {
             Some(Ok(true)) => changed += 1,
             Some(Ok(false)) => unchanged += 1,
+            // A release without a result comes after a failure, which ends the run.
             Some(Err(_)) | None => failed += 1,
         }
     }

@@ -260,6 +260,7 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
             reports.push(FileReport { warnings, ..report });
         }
     }
+    // Files without conflicts need no line of their own.
     reports.retain(|report| report.had_conflict || report.outcome == Outcome::Failed);
     let with_conflicts = reports.iter().filter(|report| report.had_conflict);
     let merged = with_conflicts
@@ -348,6 +349,7 @@ fn merge_three<T: EntryKind>(
             .filter_map(diagnostic::Result::err)
             .flatten()
             .collect();
+        // git does not merge lines itself where it has a merge driver, so the driver asks it to.
         let clean = git::merge_file(base, ours, theirs, &style)?;
         return Ok(report_line_by_line(errors, shown, clean));
     };

@@ -49,8 +49,10 @@ pub(crate) fn document(
         errors: Notice::all(errors, invocation)
     });
     if let Value::Object(fields) = &mut object {
+        // Scripts can rely on the list of root modules, even if a command has none.
         fields.entry("roots").or_insert_with(|| json!([]));
     }
+    // Last of all, so that no field is forgotten.
     clean(&mut object, &invocation.secrets);
     format!("{object}\n")
 }

@@ -61,6 +61,7 @@ pub(crate) fn document(bill: &Bill) -> String {
         "dependencies": dependencies(bill),
         "compositions": compositions,
     });
+    // The number is computed from the content, so that the same bill has the same number.
     document["serialNumber"] = format!("urn:uuid:{}", uuid(&document)).into();
     format!("{document:#}\n")
 }

@@ -55,6 +55,7 @@ pub(crate) fn document(bill: &Bill) -> String {
         "packages": packages,
         "relationships": relations,
     });
+    // Computed from the content, so that the same bill has the same name.
     document["documentNamespace"] =
         format!("https://spdx.org/spdxdocs/provlock-{}", uuid(&document)).into();
     format!("{document:#}\n")
