@@ -1,7 +1,7 @@
 //! Root modules that share a lock file through symbolic links: the file must meet the requirements
 //! of all of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +20,40 @@ use crate::system::{Tree, files};
 /// Maximum number of root modules that share a lock file, because each of them is compared with all
 /// others.
 const MOST_SHARING: usize = 500;
+
+/// The root modules of a list, by their lock files.
+type Users<'a> = HashMap<&'a Linked, Vec<&'a FoundRoot>>;
+
+/// The directories that share lock files with a root module, with their paths as the user knows
+/// them.
+#[derive(Default)]
+struct Sharing {
+    /// The lock file of providers, if it is shared, without symlinks.
+    lock_file: Option<PathBuf>,
+    with_providers: BTreeMap<PathBuf, PathBuf>,
+    with_modules: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl Sharing {
+    /// Each directory with what it shares.
+    fn into_roots(self) -> Vec<SharingRoot> {
+        let mut all = self.with_providers.clone();
+        all.extend(self.with_modules.clone());
+        let mut roots = Vec::new();
+        for (canonical, path) in all {
+            let shared = SharedFiles::Linked {
+                providers: self.with_providers.contains_key(&canonical),
+                modules: self.with_modules.contains_key(&canonical),
+            };
+            roots.push(SharingRoot {
+                shared,
+                path,
+                canonical,
+            });
+        }
+        roots
+    }
+}
 
 /// Lock files of a root module, by kind.
 struct LockFiles {
@@ -46,44 +80,45 @@ impl Session<'_> {
     /// Completes the root modules of a list with the other root modules, in the list or not, that
     /// share a lock file with them through links.
     pub(super) fn find_sharing(&self, list: &mut [FoundRoot]) {
-        let mut listed = BTreeMap::<Linked, Vec<(PathBuf, PathBuf)>>::new();
         let mut of_roots = Vec::new();
         for root in list.iter() {
-            let files = LockFiles::of(self.tree(), root);
-            if let Some(canonical) = &root.canonical {
-                for file in [&files.providers, &files.modules].into_iter().flatten() {
-                    let roots = listed.entry(file.clone()).or_default();
-                    roots.push((root.path.clone(), canonical.clone()));
-                }
+            of_roots.push(LockFiles::of(self.tree(), root));
+        }
+        let mut users = Users::new();
+        for (root, files) in list.iter().zip(&of_roots) {
+            for file in [&files.providers, &files.modules].into_iter().flatten() {
+                users.entry(file).or_default().push(root);
             }
-            of_roots.push(files);
         }
 
-        let mut reported = BTreeSet::new();
-        for (root, files) in list.iter_mut().zip(of_roots) {
+        let mut sharing = Vec::new();
+        for (root, files) in list.iter().zip(&of_roots) {
             if root.is_policy_only() {
+                sharing.push(Sharing::default());
                 continue;
             }
-            let with_providers = self.linked_to(root, files.providers.as_ref(), &listed);
-            let with_modules = self.linked_to(root, files.modules.as_ref(), &listed);
+            let with_providers = self.linked_to(root, files.providers.as_ref(), &users);
+            let with_modules = self.linked_to(root, files.modules.as_ref(), &users);
+            let mut lock_file = None;
             if let Some(file) = &files.providers
                 && !with_providers.is_empty()
             {
-                root.linked_lock_file = Some(self.environment.shown(&file.file));
-                root.is_sharing_reported = !reported.insert(file.file.clone());
+                lock_file = Some(file.file.clone());
             }
-            let mut others = with_providers.clone();
-            others.extend(with_modules.clone());
-            for (canonical, path) in others {
-                root.sharing.push(SharingRoot {
-                    shared: SharedFiles::Linked {
-                        providers: with_providers.contains_key(&canonical),
-                        modules: with_modules.contains_key(&canonical),
-                    },
-                    path,
-                    canonical,
-                });
+            sharing.push(Sharing {
+                lock_file,
+                with_providers,
+                with_modules,
+            });
+        }
+
+        let mut reported = BTreeSet::new();
+        for (root, sharing) in list.iter_mut().zip(sharing) {
+            if let Some(file) = &sharing.lock_file {
+                root.linked_lock_file = Some(self.environment.shown(file));
+                root.is_sharing_reported = !reported.insert(file.clone());
             }
+            root.sharing.extend(sharing.into_roots());
         }
     }
 
@@ -115,12 +150,12 @@ impl Session<'_> {
     }
 
     /// The other directories whose lock file is the same file, with their paths as the user knows
-    /// them. `listed` contains the root modules of a list.
+    /// them.
     fn linked_to(
         &self,
         root: &FoundRoot,
         file: Option<&Linked>,
-        listed: &BTreeMap<Linked, Vec<(PathBuf, PathBuf)>>,
+        users: &Users<'_>,
     ) -> BTreeMap<PathBuf, PathBuf> {
         let mut others = BTreeMap::new();
         let (Some(file), Some(canonical)) = (file, &root.canonical) else {
@@ -131,15 +166,21 @@ impl Session<'_> {
                 .around_lock_file(canonical, &file.file, &self.environment);
         let links = repository.linked_lock_files().links_to(file);
         for directory in links.chain(own_directory(file)) {
-            let shown = normal(&self.environment.shown(directory));
-            others.insert(directory.to_owned(), shown);
+            // Most root modules have a lock file of their own.
+            if directory != canonical {
+                let shown = normal(&self.environment.shown(directory));
+                others.insert(directory.to_owned(), shown);
+            }
         }
-        for (path, canonical) in listed.get(file).into_iter().flatten() {
-            others.insert(canonical.clone(), path.clone());
+        for user in users.get(file).into_iter().flatten() {
+            if let Some(directory) = &user.canonical
+                && directory != canonical
+            {
+                others.insert(directory.clone(), user.path.clone());
+            }
         }
 
-        // Not the root module itself, nor the module whose lock file a unit uses.
-        others.remove(canonical);
+        // Not the module whose lock file a unit uses.
         if let Some(directory) = &root.lock_directory {
             others.remove(directory);
         }

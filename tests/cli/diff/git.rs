@@ -738,7 +738,11 @@ fn a_link_stands_for_the_file_behind_it_in_its_revision() {
     // A link out of the repository is its text, and not a file of this machine.
     environment.write("../outside.hcl", version("8.0.0"));
     std::fs::remove_file(project.join("live/.terraform.lock.hcl")).unwrap();
-    symlink("../../outside.hcl", project.join("live/.terraform.lock.hcl")).unwrap();
+    symlink(
+        "../../outside.hcl",
+        project.join("live/.terraform.lock.hcl"),
+    )
+    .unwrap();
     repository.commit(&version("3.0.0"));
     let output = environment
         .command(["diff", "--git", "new..HEAD"])
