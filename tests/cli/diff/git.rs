@@ -751,5 +751,5 @@ fn a_link_stands_for_the_file_behind_it_in_its_revision() {
     output
         .assert_code(2)
         .assert_stderr_has("HEAD:.terraform.lock.hcl:1:")
-        .assert_stderr_lacks("8.0.0");
+        .assert_lacks("8.0.0");
 }
