@@ -179,6 +179,8 @@ fn expanded(blob: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::modules::package_hash;
 

@@ -46,9 +46,9 @@ impl Sharing {
                 modules: self.with_modules.contains_key(&canonical),
             };
             roots.push(SharingRoot {
-                shared,
                 path,
                 canonical,
+                shared,
             });
         }
         roots
