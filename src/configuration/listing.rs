@@ -138,6 +138,11 @@ impl DirectoryListing {
         Self::of_files(&Self::files(tree, directory).ok()?, |_| true)
     }
 
+    /// Whether there are configuration or test files.
+    pub(crate) fn has_configuration(&self) -> bool {
+        !self.names.is_empty() || self.unnameable.is_some()
+    }
+
     /// The sorted names of configuration and test files in a directory.
     ///
     /// # Errors

@@ -170,13 +170,6 @@ impl Help {
         Self::default().and_text(text)
     }
 
-    /// The same help after other words.
-    #[must_use]
-    pub(crate) fn after(mut self, text: impl Into<String>) -> Self {
-        self.parts.insert(0, HelpPart::Text(text.into()));
-        self
-    }
-
     /// Adds words.
     #[must_use]
     pub fn and_text(mut self, text: impl Into<String>) -> Self {

@@ -26,6 +26,25 @@ pub enum Tree {
     Work,
     /// The files of a different revision.
     Revision(Arc<Overlay>),
+    /// The files of a tree, some of them also at a second path.
+    Copied(Arc<Copies>),
+}
+
+/// A tree with copies of directories that nobody has made yet. Only absolute paths without `..` are
+/// looked up in the copies.
+#[derive(Debug)]
+pub struct Copies {
+    tree: Tree,
+    copies: Vec<CopiedDirectory>,
+}
+
+/// A directory of a tree that is also at a second path. Both are absolute and without symlinks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopiedDirectory {
+    /// Path of the copy. Files that are there already are hidden.
+    pub(crate) to: PathBuf,
+    /// Path of the original.
+    pub(crate) from: PathBuf,
 }
 
 /// A revision: the work tree with some files replaced.
@@ -114,8 +133,10 @@ impl Tree {
     /// # Errors
     /// The path resolves to something else, the file is larger, or it cannot be read.
     pub fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-        let Self::Revision(overlay) = self else {
-            return files::read(path, limit);
+        let overlay = match self {
+            Self::Work => return files::read(path, limit),
+            Self::Copied(copies) => return copies.tree.read(&copies.original(path), limit),
+            Self::Revision(overlay) => overlay,
         };
         let found = overlay.find(path, true)?;
         match found.node {
@@ -134,6 +155,7 @@ impl Tree {
     pub(crate) fn entries(&self, directory: &Path) -> io::Result<Vec<Entry>> {
         match self {
             Self::Work => entries_on_disk(directory),
+            Self::Copied(copies) => copies.tree.entries(&copies.original(directory)),
             Self::Revision(overlay) => {
                 let found = overlay.find(directory, true)?;
                 overlay.entries(&found)
@@ -145,6 +167,7 @@ impl Tree {
     pub(crate) fn kind(&self, path: &Path) -> Option<Kind> {
         match self {
             Self::Work => Some(kind_of(fs::metadata(path).ok()?.file_type())),
+            Self::Copied(copies) => copies.tree.kind(&copies.original(path)),
             Self::Revision(overlay) => Some(overlay.find(path, true).ok()?.node.kind()),
         }
     }
@@ -153,6 +176,7 @@ impl Tree {
     pub(crate) fn own_kind(&self, path: &Path) -> Option<Kind> {
         match self {
             Self::Work => Some(kind_of(fs::symlink_metadata(path).ok()?.file_type())),
+            Self::Copied(copies) => copies.tree.own_kind(&copies.original(path)),
             Self::Revision(overlay) => Some(overlay.find(path, false).ok()?.node.kind()),
         }
     }
@@ -162,6 +186,7 @@ impl Tree {
     pub(crate) fn is_missing(&self, path: &Path) -> bool {
         let metadata = match self {
             Self::Work => fs::symlink_metadata(path).map(drop),
+            Self::Copied(copies) => return copies.tree.is_missing(&copies.original(path)),
             Self::Revision(overlay) => overlay.find(path, false).map(drop),
         };
         metadata.is_err_and(|error| error.kind() == ErrorKind::NotFound)
@@ -197,8 +222,10 @@ impl Tree {
     /// # Errors
     /// There is no link at the path.
     pub fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
-        let Self::Revision(overlay) = self else {
-            return fs::read_link(path);
+        let overlay = match self {
+            Self::Work => return fs::read_link(path),
+            Self::Copied(copies) => return copies.tree.read_link(&copies.original(path)),
+            Self::Revision(overlay) => overlay,
         };
         let found = overlay.find(path, false)?;
         match found.node {
@@ -211,8 +238,10 @@ impl Tree {
     /// Returns the tracked files of this tree, relative to the top of the repository, given the
     /// tracked files of the work tree.
     pub(crate) fn tracked(&self, top: &Path, listed: Vec<PathBuf>) -> Vec<PathBuf> {
-        let Self::Revision(overlay) = self else {
-            return listed;
+        let overlay = match self {
+            Self::Work => return listed,
+            Self::Copied(copies) => return copies.tree.tracked(top, listed),
+            Self::Revision(overlay) => overlay,
         };
         let mut tracked: BTreeSet<PathBuf> = listed.into_iter().collect();
         for (path, replaced) in &overlay.replaced {
@@ -236,7 +265,52 @@ impl Tree {
     pub fn canonicalize(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
         match self {
             Self::Work => files::canonicalize(path),
+            Self::Copied(copies) => copies.canonicalize(path.as_ref()),
             Self::Revision(overlay) => Ok(overlay.find(path.as_ref(), true)?.path),
+        }
+    }
+
+    /// The same files, some of them also at a second path.
+    #[must_use]
+    pub(crate) fn with_copies(&self, copies: Vec<CopiedDirectory>) -> Self {
+        let tree = self.clone();
+        Self::Copied(Arc::new(Copies { tree, copies }))
+    }
+
+    /// The path of the file of which there is a copy at a path; the path itself outside of copies.
+    pub(crate) fn original<'p>(&self, path: &'p Path) -> Cow<'p, Path> {
+        match self {
+            Self::Copied(copies) => copies.original(path),
+            Self::Work | Self::Revision(_) => Cow::Borrowed(path),
+        }
+    }
+}
+
+impl Copies {
+    /// The innermost copy that contains a path.
+    fn around(&self, path: &Path) -> Option<&CopiedDirectory> {
+        let around = self.copies.iter().filter(|copy| path.starts_with(&copy.to));
+        around.max_by_key(|copy| copy.to.as_os_str().len())
+    }
+
+    fn original<'p>(&self, path: &'p Path) -> Cow<'p, Path> {
+        if let Some(copy) = self.around(path)
+            && let Ok(below) = path.strip_prefix(&copy.to)
+        {
+            return Cow::Owned(files::join(&copy.from, below));
+        }
+        Cow::Borrowed(path)
+    }
+
+    /// The path of a copied file is that of the copy, except behind a link out of the original.
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
+        let Some(copy) = self.around(path) else {
+            return self.tree.canonicalize(path);
+        };
+        let original = self.tree.canonicalize(self.original(path))?;
+        match original.strip_prefix(&copy.from) {
+            Ok(below) => Ok(files::join(&copy.to, below)),
+            Err(_) => Ok(original),
         }
     }
 }

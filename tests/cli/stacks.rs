@@ -122,7 +122,7 @@ error[provider-not-locked]: hashicorp/random is required, but not locked
 4 |       source = "hashicorp/random"
   |                ^^^^^^^^^^^^^^^^^^ required here
   |
-help: run terragrunt stack generate, then: provlock -C live/.terragrunt-stack/a lock
+help: provlock -C live/.terragrunt-stack/a lock
 
 warning[provider-not-required]: hashicorp/null is locked, but the configuration does not require it
  --> live/.terragrunt-stack/a/.terraform.lock.hcl:4:10
@@ -131,7 +131,7 @@ warning[provider-not-required]: hashicorp/null is locked, but the configuration 
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
   = terraform init -lockfile=readonly fails because of the entry, unless the state needs it, which is unknown: Terragrunt decides where the state is
-help: run terragrunt stack generate, then: provlock -C live/.terragrunt-stack/a lock --prune, unless the state still has resources of it
+help: provlock -C live/.terragrunt-stack/a lock --prune, unless the state still has resources of it
 
 ----- stderr -----
 1 error and 1 warning in live/.terragrunt-stack/a/.terraform.lock.hcl and m/main.tf
@@ -218,15 +218,15 @@ fn a_unit_of_a_stack_that_is_not_known_is_not_checked_and_no_error() {
         ),
         (
             STACK_OF_A.replace("\"../units/a\"", "local.source"),
-            "the source of the unit is not a literal",
+            "there is no attribute \"source\"",
         ),
         (
-            STACK_OF_A.replace("../units/a", "${local.units}/a"),
-            "the source of the unit is not a literal",
+            STACK_OF_A.replace("../units/a", "${run_cmd(\"units\")}/a"),
+            "`run_cmd` is not evaluated",
         ),
         (
             STACK_OF_A.replace("\"a\"\n}", "local.path\n}"),
-            "live/terragrunt.stack.hcl generates units whose paths are not literals",
+            "live/terragrunt.stack.hcl generates units whose paths are not known",
         ),
         (
             STACK_OF_A.replace("../units/a", "git::https://example.com/u.git//a?ref=v1"),
@@ -246,6 +246,10 @@ fn a_unit_of_a_stack_that_is_not_known_is_not_checked_and_no_error() {
         ),
         (
             unit("no_dot_terragrunt_stack = true"),
+            "live/terragrunt.stack.hcl generates the unit beside it",
+        ),
+        (
+            unit("no_dot_terragrunt_stack = run_cmd(\"x\")"),
             "the unit may be generated elsewhere, or not at all",
         ),
         (
@@ -286,10 +290,10 @@ fn a_unit_of_a_stack_that_is_not_known_is_not_checked_and_no_error() {
 exit code: 0
 ----- stdout -----
 warning[requirements-not-known]: the requirements of the unit in units/a are not completely known
- --> units/a/terragrunt.hcl:2:12
+ --> units/a/terragrunt.hcl:2:24
   |
 2 |   source = "../../../${values.m}"
-  |            ^^^^^^^^^^^^^^^^^^^^^^ values of stacks are not read
+  |                        ^^^^^^^^ there is no attribute "m"
   |
   = the entries and constraints of the lock file are treated as required
 help: terragrunt init -lockfile=readonly checks all of them

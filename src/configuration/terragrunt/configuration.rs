@@ -10,7 +10,7 @@ use hcl_edit::structure::{Attribute, Block as HclBlock, Body};
 
 use super::evaluation::Evaluation;
 use super::merge::{Block, Configuration, Members, Strategy, merge};
-use super::parsing_context::{CONFIGURATION, ParsingContext};
+use super::parsing_context::{CONFIGURATION, ParsingContext, VALUES};
 use crate::configuration::syntax;
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::code_lines::code;
@@ -24,11 +24,11 @@ use crate::system::files::join;
 const MAX_INCLUDES: usize = 64;
 
 /// A parsed file, and the context of its expressions.
-struct ParsedFile<'a> {
+pub(super) struct ParsedFile<'a> {
     evaluation: &'a Evaluation<'a>,
     context: ParsingContext,
-    file: Arc<SourceFile>,
-    body: Body,
+    pub(super) file: Arc<SourceFile>,
+    pub(super) body: Body,
 }
 
 /// An `include` block whose file was not read yet.
@@ -70,6 +70,7 @@ pub(super) fn read(
 ) -> Outcome<Configuration> {
     let mut parsed = ParsedFile::own(evaluation, path, context, 0)?;
     let mut variables = unread_variables();
+    variables.insert("values".to_owned(), values(evaluation, &parsed.context));
     let includes = parsed.includes(&variables)?;
     variables.insert("include".to_owned(), exposed(&includes)?);
     let mut configuration = parsed.evaluate(variables)?;
@@ -78,6 +79,7 @@ pub(super) fn read(
     }
     // Terragrunt only runs the copies that a stack generates, beside which other files are.
     let is_for_stack = parsed.file.text.contains("values.");
+    configuration.needs_values = is_for_stack && lacks_values(evaluation, &parsed.context);
     // A later include overrides an earlier one, and the file itself overrides all.
     for Include {
         strategy,
@@ -100,7 +102,7 @@ pub(super) fn read(
 }
 
 /// Variables whose values are not read.
-fn unread_variables() -> Members {
+pub(super) fn unread_variables() -> Members {
     [
         ("dependency", "outputs of other units are not read"),
         ("feature", "features are not read"),
@@ -111,6 +113,35 @@ fn unread_variables() -> Members {
         (name.to_owned(), Value::Unknown(Arc::new(unknown)))
     })
     .into()
+}
+
+/// Whether the values that a stack gives to the configuration of a directory are not there.
+fn lacks_values(evaluation: &Evaluation, context: &ParsingContext) -> bool {
+    let is_given = evaluation.values.is_some() && context.directory == context.original;
+    let path = context.directory.join(VALUES);
+    !is_given && !evaluation.repository.tree().has(&path)
+}
+
+/// The values that a stack gives to the configuration of a directory, from the file that Terragrunt
+/// writes beside it.
+pub(super) fn values(evaluation: &Evaluation, context: &ParsingContext) -> Value {
+    let directory = &context.directory;
+    if lacks_values(evaluation, context) {
+        return unread_variables().remove("values").unwrap_or(Value::Null);
+    }
+    if let Some(values) = &evaluation.values
+        && *directory == context.original
+    {
+        return values.clone();
+    }
+    let path = directory.join(VALUES);
+    let context = ParsingContext::new(directory, &context.original);
+    let read = ParsedFile::new(evaluation, &path, context)
+        .and_then(|file| Value::object(file.attributes_of(&Members::new(), &file.body)));
+    match read {
+        Ok(values) => values,
+        Err(stop) => Value::Unknown(stop.at(|| None)),
+    }
 }
 
 /// Reads a file that the configuration of `context` includes. It may not include other files.
@@ -156,7 +187,11 @@ impl<'a> ParsedFile<'a> {
         parsed
     }
 
-    fn new(evaluation: &'a Evaluation<'a>, path: &Path, context: ParsingContext) -> Outcome<Self> {
+    pub(super) fn new(
+        evaluation: &'a Evaluation<'a>,
+        path: &Path,
+        context: ParsingContext,
+    ) -> Outcome<Self> {
         if path
             .extension()
             .is_some_and(|extension| extension == "json")
@@ -197,7 +232,11 @@ impl<'a> ParsedFile<'a> {
     }
 
     /// Runs a step with the evaluator of the file.
-    fn with_evaluator<T>(&self, variables: &Members, step: impl FnOnce(&Evaluator) -> T) -> T {
+    pub(super) fn with_evaluator<T>(
+        &self,
+        variables: &Members,
+        step: impl FnOnce(&Evaluator) -> T,
+    ) -> T {
         let Self {
             evaluation,
             context,
@@ -288,7 +327,7 @@ impl<'a> ParsedFile<'a> {
 
     /// Adds the variable `local`. Like Terragrunt, evaluates in each round the locals whose
     /// references are all known.
-    fn locals(&self, variables: &mut Members) -> Outcome<()> {
+    pub(super) fn locals(&self, variables: &mut Members) -> Outcome<()> {
         let mut open = BTreeMap::new();
         for block in self.body.get_blocks("locals") {
             for attribute in block.body.attributes() {
@@ -377,6 +416,7 @@ impl<'a> ParsedFile<'a> {
             init_arguments: self.init_arguments(),
             unknown,
             has_refused_include: false,
+            needs_values: false,
         }
     }
 

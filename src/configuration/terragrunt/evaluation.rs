@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::hcl::evaluate::allowance::{Allowance, bounded};
-use crate::hcl::evaluate::value::{Outcome, failure, unknown};
+use crate::hcl::evaluate::value::{Outcome, Value, failure, unknown};
 use crate::modules::is_configuration;
+use crate::system::tree::CopiedDirectory;
 use crate::system::{Tree, files, lock};
 
 pub(crate) const MAX_FILE_SIZE: u64 = 4 << 20;
@@ -54,6 +55,16 @@ impl Repository {
         })
     }
 
+    /// The same repository with copies of directories that a stack generates in it. Messages show
+    /// the originals.
+    pub(super) fn with_copies(&self, copies: &[CopiedDirectory]) -> Self {
+        let mut repository = self.clone();
+        if !copies.is_empty() {
+            repository.tree = self.tree.with_copies(copies.to_vec());
+        }
+        repository
+    }
+
     /// The files that configurations are read from.
     pub(crate) fn tree(&self) -> &Tree {
         &self.tree
@@ -65,7 +76,8 @@ impl Repository {
 
     /// Returns a path in the repository as messages show it.
     pub(crate) fn shown(&self, path: &Path) -> PathBuf {
-        files::join(&self.known, relative(path, &self.canonical))
+        let original = self.tree.original(path);
+        files::join(&self.known, relative(&original, &self.canonical))
     }
 
     /// Returns a path in the repository without `..` and symbolic links. Whether a path outside of
@@ -153,6 +165,8 @@ pub(super) struct Evaluation<'a> {
     pub repository: &'a Repository,
     /// Environment for `get_env`.
     pub environment: &'a BTreeMap<String, String>,
+    /// Values that a stack gives to the unit; `None` if they are in a file beside it.
+    pub values: Option<Value>,
     pub allowance: Allowance,
     /// Syntax error in the unit's own configuration, or in a file that it includes.
     pub malformed: RefCell<Option<Diagnostic>>,
@@ -173,6 +187,7 @@ impl<'a> Evaluation<'a> {
         Self {
             repository,
             environment,
+            values: None,
             allowance: Allowance::default(),
             malformed: RefCell::default(),
             files: RefCell::default(),
@@ -196,9 +211,9 @@ impl<'a> Evaluation<'a> {
     }
 
     pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
-        self.files
-            .borrow_mut()
-            .insert(self.repository.resolve(path)?);
+        let resolved = self.repository.resolve(path)?;
+        let original = self.repository.tree().original(&resolved);
+        self.files.borrow_mut().insert(original.into_owned());
         let file = self.repository.read(path)?;
         self.allowance.spend(file.text.len())?;
         Ok(file)

@@ -40,6 +40,8 @@ pub(super) struct Configuration {
     pub unknown: Vec<Arc<Unknown>>,
     /// Whether an included file certainly cannot be included, so that Terragrunt refuses the unit.
     pub has_refused_include: bool,
+    /// Whether it refers to values that no stack gives to it.
+    pub needs_values: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +90,7 @@ pub(super) fn merge(
         init_arguments: parent.init_arguments + &child.init_arguments,
         unknown,
         has_refused_include: parent.has_refused_include || child.has_refused_include,
+        needs_values: child.needs_values,
     })
 }
 

@@ -16,6 +16,7 @@
 mod configuration;
 mod contents;
 mod evaluation;
+mod generated_units;
 mod merge;
 mod parsing_context;
 pub(crate) mod remote;
@@ -28,11 +29,10 @@ mod working_directory;
 
 pub(crate) use crate::hcl::evaluate::value::Unknown;
 pub(crate) use evaluation::{MAX_FILE_SIZE, Repository};
+pub(crate) use generated_units::{GeneratedFrom, GeneratedUnit, GeneratedUnits};
 pub(crate) use parsing_context::FILE_NAMES;
-pub(crate) use stack::{GENERATED_UNITS, INCLUDE, STACK, source_of_unit, unread_units};
-pub(crate) use unit::{
-    CACHE, Unit, UnitSource, UnitState, is_unit, read_generated, read_or_unknown,
-};
+pub(crate) use stack::{GENERATED_UNITS, INCLUDE, STACK, unread_units};
+pub(crate) use unit::{CACHE, Unit, UnitSource, UnitState, is_unit, read_or_unknown};
 pub(crate) use working_directory::{WorkingDirectory, loads_own_files, working_directory};
 
 /// Whether Terragrunt may read a file of this name.

@@ -13,6 +13,9 @@ pub(super) const CONFIGURATION: &str = "terragrunt.hcl";
 /// Name of a configuration in JSON, which precedes the other one.
 pub(super) const JSON_CONFIGURATION: &str = "terragrunt.hcl.json";
 
+/// Name of the file in which a stack gives values to a unit, or to a stack in it.
+pub(super) const VALUES: &str = "terragrunt.values.hcl";
+
 /// Names of a unit's configuration.
 pub(crate) const FILE_NAMES: [&str; 2] = [JSON_CONFIGURATION, CONFIGURATION];
 

@@ -43,10 +43,14 @@ pub(crate) struct Unit {
     pub copies_hidden_files: bool,
     /// Reasons why Terragrunt may generate more files.
     pub unknown: Vec<Unknown>,
+    /// Whether it refers to values that no stack gives to it.
+    pub needs_values: bool,
     /// Error in `terragrunt.hcl`, or in an included file, for which Terragrunt refuses the unit.
     pub malformed: Option<Diagnostic>,
     /// The files that were read for it, without symbolic links.
     pub files: BTreeSet<PathBuf>,
+    /// Number of steps in which it was evaluated.
+    pub steps: usize,
 }
 
 /// Place of the state of a unit.
@@ -129,19 +133,12 @@ pub(crate) fn read_or_unknown(
     repository: &Repository,
     environment: &BTreeMap<String, String>,
 ) -> Unit {
-    read_generated(directory, directory, repository, environment)
+    read_with(&Evaluation::new(repository, environment), directory)
 }
 
-/// [`read_or_unknown`] for a copy of the unit that Terragrunt generates in the directory
-/// `generated`, to which paths in the unit are relative.
-pub(crate) fn read_generated(
-    directory: &Path,
-    generated: &Path,
-    repository: &Repository,
-    environment: &BTreeMap<String, String>,
-) -> Unit {
-    let evaluation = Evaluation::new(repository, environment);
-    let unit = read_copy(&evaluation, directory, generated).unwrap_or_else(|unknown| Unit {
+/// [`read_or_unknown`] for an evaluation.
+pub(super) fn read_with(evaluation: &Evaluation<'_>, directory: &Path) -> Unit {
+    let unit = read_in(evaluation, directory).unwrap_or_else(|unknown| Unit {
         directory: directory.to_owned(),
         source: Err(unknown),
         source_location: None,
@@ -155,12 +152,15 @@ pub(crate) fn read_generated(
         has_download_directory: false,
         copies_hidden_files: true,
         unknown: Vec::new(),
+        needs_values: false,
         malformed: None,
         files: BTreeSet::new(),
+        steps: 0,
     });
     Unit {
         malformed: evaluation.malformed.take(),
         files: evaluation.files.take(),
+        steps: evaluation.allowance.spent(),
         ..unit
     }
 }
@@ -170,33 +170,22 @@ pub(crate) fn read_generated(
 ///
 /// # Errors
 /// `terragrunt.hcl` itself is unknown: it cannot be read or parsed, or is not in the repository.
-#[cfg(test)]
 pub(super) fn read_in(evaluation: &Evaluation<'_>, directory: &Path) -> Result<Unit, Unknown> {
-    read_copy(evaluation, directory, directory)
+    evaluate(evaluation, directory).map_err(|stop| unknown_at(stop, None))
 }
 
-/// [`read_in`] for a copy of the unit in the directory `generated`.
-fn read_copy(
-    evaluation: &Evaluation<'_>,
-    directory: &Path,
-    generated: &Path,
-) -> Result<Unit, Unknown> {
-    evaluate(evaluation, directory, generated).map_err(|stop| unknown_at(stop, None))
-}
-
-fn evaluate(evaluation: &Evaluation<'_>, directory: &Path, generated: &Path) -> Outcome<Unit> {
+fn evaluate(evaluation: &Evaluation<'_>, directory: &Path) -> Outcome<Unit> {
     let repository = evaluation.repository;
     let directory = existing_directory(repository, directory)?;
-    let generated = existing_directory(repository, generated)?;
     if repository
         .tree()
         .is_file(&directory.join(JSON_CONFIGURATION))
     {
         return unknown(format!("{JSON_CONFIGURATION} is not read"));
     }
-    let context = ParsingContext::new(&generated, &generated);
+    let context = ParsingContext::new(&directory, &directory);
     let configuration = configuration::read(evaluation, &directory.join(CONFIGURATION), context)?;
-    Ok(unit(directory, &generated, &configuration, evaluation))
+    Ok(unit(directory, &configuration, evaluation))
 }
 
 /// Returns a directory of the repository without symbolic links.
@@ -233,13 +222,8 @@ fn inputs(configuration: &Configuration) -> Inputs {
     inputs
 }
 
-/// Returns the unit of a configuration in a directory, which runs in the directory `generated`.
-fn unit(
-    directory: PathBuf,
-    generated: &Path,
-    configuration: &Configuration,
-    evaluation: &Evaluation<'_>,
-) -> Unit {
+/// Returns the unit of a configuration in a directory.
+fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluation<'_>) -> Unit {
     let mut unknown: Vec<Unknown> = configuration
         .unknown
         .iter()
@@ -247,7 +231,7 @@ fn unit(
         .collect();
     let terraform = configuration.terraform.as_ref();
     let source_location = terraform.and_then(|block| block.location.clone());
-    let source = source_of(configuration, &directory, generated, evaluation.repository);
+    let source = source_of(configuration, &directory, evaluation.repository);
 
     let mut files = Vec::new();
     for (label, block) in &configuration.generate {
@@ -284,8 +268,10 @@ fn unit(
         has_download_directory: configuration.has_download_directory,
         copies_hidden_files: terraform_argument(configuration, "include_in_copy").is_some(),
         unknown,
+        needs_values: configuration.needs_values,
         malformed: None,
         files: BTreeSet::new(),
+        steps: 0,
         directory,
     }
 }
@@ -299,18 +285,14 @@ fn terraform_argument<'a>(configuration: &'a Configuration, name: &str) -> Optio
     Some(value)
 }
 
-/// Returns the source of a unit in a directory, which runs in the directory `generated`.
+/// Returns the source of a unit in a directory.
 fn source_of(
     configuration: &Configuration,
     directory: &Path,
-    generated: &Path,
     repository: &Repository,
 ) -> Outcome<UnitSource> {
     if let Some(source) = terraform_argument(configuration, "source") {
-        return match module_source(&source.as_string()?, generated, repository)? {
-            UnitSource::Local(module) if module == directory => Ok(UnitSource::Unit),
-            module => Ok(module),
-        };
+        return module_source(&source.as_string()?, directory, repository);
     }
     // A part of the configuration that is unknown may set a source.
     match configuration.unknown.first() {
@@ -521,6 +503,13 @@ fn has_unit_file(directory: &walk::Directory<'_>) -> bool {
 }
 
 impl Unit {
+    /// Whether Terragrunt runs only the copies that stacks generate from it: in its own directory,
+    /// it lacks values, or files to which its paths lead.
+    pub(crate) fn is_only_copied(&self) -> bool {
+        let mut unknown = self.unknown.iter().chain(self.source.as_ref().err());
+        self.needs_values || unknown.any(|unknown| unknown.is_failure)
+    }
+
     /// Whether the unit exists only for the units below it, which include its `terragrunt.hcl`: it
     /// runs no module, and its directory contains no configuration.
     pub(crate) fn is_parent(&self, tree: &Tree) -> bool {

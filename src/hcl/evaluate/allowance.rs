@@ -20,6 +20,11 @@ impl Allowance {
     /// Deepest nesting of expressions; bounds the stack.
     const MAX_DEPTH: usize = 200;
 
+    /// Number of steps that were taken.
+    pub(crate) fn spent(&self) -> usize {
+        self.steps.get()
+    }
+
     /// Takes from the allowance.
     pub(crate) fn spend(&self, steps: usize) -> Outcome<()> {
         self.steps.set(self.steps.get().saturating_add(steps));

@@ -1,6 +1,7 @@
 //! Locking and upgrading: the steps of each root module, several root modules in parallel.
 
 use std::collections::{BTreeSet, HashSet};
+use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -627,6 +628,13 @@ impl Pipeline<'_, '_> {
             plan,
             ..
         } = locked;
+        if root.found.is_to_be_generated
+            && !files.is_empty()
+            && let Some(directory) = root.lock_path.parent()
+        {
+            fs::create_dir_all(directory)
+                .map_err(|error| Diagnostic::io("create", directory, &error))?;
+        }
         rewrites.write(plan.iter().flat_map(|plan| &plan.edits), files)?;
         if files.is_empty() {
             files::remove_left_over(&root.lock_path);

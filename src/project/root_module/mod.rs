@@ -2,6 +2,7 @@
 
 pub(super) mod linked_lock_files;
 pub(super) mod locked_calls;
+pub(super) mod repository_stacks;
 pub(super) mod roots;
 pub(super) mod searched_repository;
 pub(super) mod unit;
@@ -127,6 +128,8 @@ pub struct RootModule {
     pub(super) units: Vec<TerragruntUnit>,
     /// Reason why the unit of a stack that would be generated here is not known.
     pub(super) unknown_unit: Option<Unknown>,
+    /// Whether stacks generate more copies of the unit than are read.
+    pub(super) has_more_copies: bool,
     /// Directories that are also read without Terragrunt, as before the change under review.
     pub(super) former_roots: Vec<PathBuf>,
 }
@@ -279,6 +282,10 @@ impl RootModule {
                     root, &options, modules, resolver, required,
                 )?);
             }
+            if self.has_more_copies {
+                all.is_incomplete = true;
+                all.warnings.push(self.too_many_copies());
+            }
             let state = State::unknown("Terragrunt decides where the state is");
             return Ok(all.with_state(state, self.path(), dialect));
         }
@@ -294,6 +301,17 @@ impl RootModule {
             &modules.boundary,
         );
         Ok(requirements.with_state(state, self.path(), dialect))
+    }
+
+    /// The warning about copies of the unit that are not read.
+    fn too_many_copies(&self) -> Diagnostic {
+        let warning = Diagnostic::warning(Code::RequirementsNotKnown, "");
+        warning
+            .naming(self.path(), |path| {
+                format!("stacks generate too many units from {path} to read all of them")
+            })
+            .note("the entries and constraints of the lock file are treated as required")
+            .help("terragrunt init -lockfile=readonly checks all of them")
     }
 
     /// Returns the root modules that the change under review replaces by units. Users may still run

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::configuration::{CloudHost, terragrunt};
-use crate::diagnostic::{Collector, Diagnostic, Diagnostics};
+use crate::diagnostic::{Collector, Diagnostic, Diagnostics, RootModules};
 use crate::project::coverage::{Coverage, DirectoryKind};
 use crate::system::Tree;
 
@@ -75,6 +75,8 @@ pub(in crate::project) struct FoundRoot {
     pub(in crate::project) kind: DirectoryKind,
     /// Whether the user selected exactly this directory, rather than one above it or a file in it.
     pub(in crate::project) is_explicit: bool,
+    /// Whether the directory does not exist: a stack generates a unit there.
+    pub(in crate::project) is_to_be_generated: bool,
     /// Whether the settings exclude the directory, so that only the policy applies to a change in
     /// it.
     pub(in crate::project) is_excluded: bool,
@@ -341,7 +343,24 @@ impl FoundRoot {
     }
 
     pub(in crate::project) fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic.in_root(&self.path, self.is_one_of_several)
+        self.locate_as(diagnostic, self.is_one_of_several)
+    }
+
+    /// Completes a diagnostic with the root module. `is_noted` decides whether a note names it.
+    pub(in crate::project) fn locate_as(
+        &self,
+        diagnostic: Diagnostic,
+        is_noted: bool,
+    ) -> Diagnostic {
+        if self.is_to_be_generated {
+            // No command can be run in it.
+            return diagnostic.in_root_modules(RootModules::Selected {
+                paths: vec![self.path.clone()],
+                recursive: false,
+                directories: vec![self.path.clone()],
+            });
+        }
+        diagnostic.in_root(&self.path, is_noted)
     }
 
     /// Limits the diagnostics of the root module: the more root modules there are, the fewer are

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::linked_lock_files::LinkedLockFiles;
+use super::repository_stacks::RepositoryStacks;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::SettingsAbove;
@@ -59,6 +60,8 @@ pub(in crate::project) struct SearchedRepository {
     mentions_tofu: OnceMap<Option<String>, Option<bool>>,
     /// Lock files that are symbolic links.
     linked_lock_files: OnceLock<LinkedLockFiles>,
+    /// Stacks of Terragrunt; `None` if its directories may not be walked.
+    stacks: OnceLock<Option<RepositoryStacks>>,
 }
 
 impl SearchedRepositories {
@@ -127,6 +130,21 @@ impl SearchedRepository {
                 LinkedLockFiles::default()
             }
         })
+    }
+
+    /// Returns the stacks of Terragrunt in it; `None` if its directories may not be walked.
+    pub(in crate::project) fn stacks(
+        &self,
+        environment: &Environment,
+    ) -> Option<&RepositoryStacks> {
+        let stacks = self.stacks.get_or_init(|| {
+            if self.is_walkable {
+                RepositoryStacks::below(&self.tree, &self.top, environment)
+            } else {
+                None
+            }
+        });
+        stacks.as_ref()
     }
 
     /// Returns the tracked files, including ignored ones; `None` outside of a repository or if git

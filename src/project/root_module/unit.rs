@@ -5,7 +5,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::configuration::terragrunt::{self, Repository, UnitSource, Unknown, WorkingDirectory};
+use super::repository_stacks::RepositoryStacks;
+use crate::configuration::terragrunt::{
+    self, GeneratedUnit, Repository, UnitSource, Unknown, WorkingDirectory,
+};
 use crate::configuration::{
     self, FileReads, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, OwnCommit, Required,
     Requirements, Resolution, Resolver, RootFiles, RootSource, UnknownCall,
@@ -26,6 +29,8 @@ pub(in crate::project) struct TerragruntUnit {
     root: PathBuf,
     repository: Repository,
     pub(in crate::project) read: terragrunt::Unit,
+    /// Whether a stack generates it, and its lock file is in that directory.
+    is_locked_where_generated: bool,
 }
 
 impl TerragruntUnit {
@@ -50,40 +55,36 @@ impl TerragruntUnit {
             root: root.to_owned(),
             repository,
             read,
+            is_locked_where_generated: false,
         })
     }
 
-    /// Opens the unit that Terragrunt would generate in a directory, which is below the directory
-    /// of a stack.
-    ///
-    /// # Errors
-    /// Nothing is known of the unit, because its source is not known or not in the repository.
+    /// Opens a unit that a stack generates from a directory.
     pub(in crate::project) fn open_generated(
-        tree: &Tree,
-        root: &Path,
-        absolute: &Path,
-        environment: &Environment,
-    ) -> std::result::Result<Self, Unknown> {
-        let top = repository::top_or_current(absolute, environment);
-        let Ok(repository) = Repository::open_from(tree, &top, root) else {
-            return Err(Unknown::new(
-                "the directory of the stack cannot be read",
-                None,
-            ));
-        };
-        let source = terragrunt::source_of_unit(absolute, &repository)?;
-        let variables = &environment.variables;
-        let read = terragrunt::read_generated(&source, absolute, &repository, variables);
-        let unit = Self {
-            root: repository.shown(&source),
+        unit: &GeneratedUnit,
+        from: &Path,
+        stacks: &RepositoryStacks,
+    ) -> Self {
+        let (repository, read) = unit.read(from, stacks.repository(), stacks.variables());
+        Self {
+            root: repository.shown(&unit.directory),
             repository,
             read,
-        };
-        if unit.read.source.is_ok() && unit.is_empty() {
-            let reason = format!("the unit in {} runs no module", unit.root.display());
-            return Err(Unknown::new(reason, None));
+            is_locked_where_generated: false,
         }
-        Ok(unit)
+    }
+
+    /// The same unit with a lock file in the directory in which a stack generates it.
+    pub(in crate::project) fn locked_where_generated(self) -> Self {
+        Self {
+            is_locked_where_generated: true,
+            ..self
+        }
+    }
+
+    /// Its directory, as the user knows it; that of the source for a generated unit.
+    pub(in crate::project) fn shown(&self) -> &Path {
+        &self.root
     }
 
     /// Whether the change alters a path that could not be read for the unit so far.
@@ -276,6 +277,7 @@ impl TerragruntUnit {
             root,
             repository,
             read,
+            ..
         } = self;
         let mut package = None;
         if let Some(fetched) = &fetched {
@@ -400,6 +402,9 @@ impl TerragruntUnit {
     pub(in crate::project) fn lock_directory(&self) -> Option<(PathBuf, PathBuf)> {
         let module = self.local_module()?;
         let tree = self.repository.tree();
+        if self.is_locked_where_generated {
+            return None;
+        }
         if !has_lock_file(tree, module) || has_lock_file(tree, &self.read.directory) {
             return None;
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::units::has_no_links;
 use crate::configuration::terragrunt::UnitState;
 use crate::configuration::{DirectoryListing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
@@ -18,7 +19,7 @@ use crate::project::root_module::roots::{
 use crate::project::root_module::unit::TerragruntUnit;
 use crate::project::session::Session;
 use crate::provider::Dialect;
-use crate::system::{Tree, parallel};
+use crate::system::{Tree, parallel, walk};
 
 /// A search for root modules below one directory.
 pub(super) struct RootSearch<'a, 's> {
@@ -31,6 +32,8 @@ pub(super) struct RootSearch<'a, 's> {
     pub(in crate::project) dialect: Option<Dialect>,
     /// Whether modules are to be locked, too.
     pub(in crate::project) with_modules: bool,
+    /// The base revision, if a change is under review.
+    pub(in crate::project) base: Option<&'a Session<'static>>,
     /// Whether the user named the directory, which is then a root module if it requires anything.
     pub(in crate::project) is_named: bool,
 }
@@ -72,8 +75,8 @@ struct Evidence {
     sign: Option<Sign>,
     /// Directories of called modules.
     calls: Vec<PathBuf>,
-    /// Directory of the unit's module, if it is a unit.
-    runs: Option<PathBuf>,
+    /// Directories of the modules of the units in it.
+    runs: Vec<PathBuf>,
 }
 
 /// Modules that other directories call, and modules that units run.
@@ -148,6 +151,7 @@ impl RootSearch<'_, '_> {
         for directory in searched {
             self.classify(directory, &callees, &former, &mut result);
         }
+        self.add_units_to_lock(&mut result);
         result.roots.sort_by(|one, other| one.path.cmp(&other.path));
 
         // The directories that the root modules read, by their calls and by the calls of these.
@@ -164,6 +168,47 @@ impl RootSearch<'_, '_> {
             result.read.insert(directory);
         }
         Ok(result)
+    }
+
+    /// Adds the units without a lock file that stacks generate, if the project commits their lock
+    /// files where they are generated. Their directories need not exist.
+    fn add_units_to_lock(&self, result: &mut SearchResult) {
+        let has_unit = |root: &FoundRoot| root.kind == DirectoryKind::Unit;
+        if !result.roots.iter().any(has_unit) {
+            return;
+        }
+        let session = self.session;
+        let repository = session.repository_around(self.canonical);
+        let Some(stacks) = repository.stacks(&session.environment) else {
+            return;
+        };
+        for generated in stacks.to_lock_where_generated() {
+            let directory = &generated.directory;
+            let is_selected = directory.starts_with(self.canonical)
+                && has_no_links(session.tree(), directory)
+                && !walk::is_ignored(session.tree(), directory);
+            if !is_selected {
+                continue;
+            }
+            let Ok(unit) = session.open_generated(generated, stacks) else {
+                continue;
+            };
+            let kind = DirectoryKind::Unit;
+            let needs_lock_file =
+                unit.read.state == UnitState::Remote || self.filter.includes(directory);
+            if !self.filter.takes(directory) {
+                let reason = (kind, RootStatus::Excluded);
+                result.passed_over.insert(directory.clone(), reason);
+            } else if needs_lock_file {
+                result.roots.push(FoundRoot {
+                    is_to_be_generated: !session.tree().exists(directory),
+                    ..self.found_root(directory, kind)
+                });
+            } else {
+                let reason = (kind, RootStatus::NotLocked);
+                result.passed_over.insert(directory.clone(), reason);
+            }
+        }
     }
 
     /// Adds a directory to the root modules, or to the skipped directories.
@@ -239,24 +284,22 @@ impl RootSearch<'_, '_> {
         };
 
         let copied_lock_files = listing.copied_lock_files.clone();
-        let mut kind = DirectoryKind::RootModule;
-        let mut unit = None;
-        if listing.is_unit {
-            kind = DirectoryKind::Unit;
-            unit = TerragruntUnit::open(
-                self.session.tree(),
-                &directory,
-                &directory,
-                &self.session.environment,
-            );
-        }
+        let opened = self
+            .session
+            .units_in(&directory, &directory, || listing.has_configuration());
+        let units = &opened.units;
+        let kind = if listing.is_unit || !units.is_empty() {
+            DirectoryKind::Unit
+        } else {
+            DirectoryKind::RootModule
+        };
         let (module, has_lock_file) =
             read_module(&directory, &shown, listing, dialect, &self.session.modules);
 
         let own_sign = if self.filter.names(&directory) {
             Some(Sign::Named)
-        } else if let Some(unit) = &unit {
-            self.sign_of_unit(unit, &module, has_lock_file, &directory)
+        } else if !units.is_empty() {
+            self.sign_of_units(units, &module, has_lock_file, &directory)
         } else {
             self.sign_of_module(&module, has_lock_file, &directory)
         };
@@ -264,7 +307,7 @@ impl RootSearch<'_, '_> {
         let is_asked_for = self.is_named
             && is_start
             && own_sign.is_none()
-            && unit.is_none()
+            && units.is_empty()
             && (module.has_requirements() || !module.diagnostics.is_empty());
         let sign = if is_asked_for {
             Some(Sign::Named)
@@ -274,33 +317,40 @@ impl RootSearch<'_, '_> {
         let now = Evidence {
             sign,
             calls: module.calls_to_others().collect(),
-            runs: unit
-                .as_ref()
-                .and_then(TerragruntUnit::local_module)
-                .map(Path::to_owned),
+            runs: run_modules(units),
         };
         // Without a change under review, the base is the same.
-        let before = self
-            .evidence_before(&directory, dialect, unit.as_ref())
+        let mut before = self
+            .evidence_before(&directory, dialect, units)
             .unwrap_or_else(|| now.clone());
+        // The change may alter stacks that are elsewhere.
+        if let Some(base) = self.base
+            && opened.are_generated
+        {
+            let at_base = base.units_in(&directory, &directory, || {
+                base.has_configuration_files(&directory)
+            });
+            before.runs = run_modules(&at_base.units);
+        }
 
         let mut root = FoundRoot::new(shown, Some(directory.clone()), kind);
-        root.lock_directory = unit
-            .as_ref()
-            .and_then(TerragruntUnit::lock_directory)
-            .map(|(_, directory)| directory);
+        if let Some(unit) = units.first()
+            && let Some((_, directory)) = unit.lock_directory()
+        {
+            root.lock_directory = Some(directory);
+        }
         root.is_explicit = is_asked_for;
         root.cloud_host.clone_from(&module.cloud_host);
         let is_possible = if is_among_modules(below_start) {
             module.is_likely_root(self.with_modules)
         } else {
-            unit.is_none() && module.has_requirements()
+            units.is_empty() && module.has_requirements()
         };
         SearchedDirectory {
             directory,
             root,
             copied_lock_files,
-            is_unit: unit.is_some(),
+            is_unit: !units.is_empty(),
             now,
             before,
             is_possible,
@@ -316,6 +366,25 @@ impl RootSearch<'_, '_> {
     pub(super) fn found_root(&self, directory: &Path, kind: DirectoryKind) -> FoundRoot {
         let shown = joined(self.start, self.below_start(directory));
         FoundRoot::new(shown, Some(directory.to_owned()), kind)
+    }
+
+    /// The strongest sign of the units of a directory.
+    fn sign_of_units(
+        &self,
+        units: &[TerragruntUnit],
+        module: &Module,
+        has_lock_file: bool,
+        directory: &Path,
+    ) -> Option<Sign> {
+        let mut strongest = None;
+        for unit in units {
+            match self.sign_of_unit(unit, module, has_lock_file, directory) {
+                Some(Sign::Unit) => return Some(Sign::Unit),
+                Some(sign) => strongest = Some(sign),
+                None => {}
+            }
+        }
+        strongest
     }
 
     fn sign_of_unit(
@@ -366,7 +435,7 @@ impl RootSearch<'_, '_> {
         &self,
         directory: &Path,
         dialect: Option<Dialect>,
-        unit: Option<&TerragruntUnit>,
+        units: &[TerragruntUnit],
     ) -> Option<Evidence> {
         let change = self.session.options.change.as_ref()?;
         let module = change.module_before(directory, dialect.unwrap_or_default())?;
@@ -379,18 +448,18 @@ impl RootSearch<'_, '_> {
             return Some(Evidence {
                 sign: sign(&module, has_lock_file, self.with_modules, below_start),
                 calls,
-                runs: None,
+                runs: Vec::new(),
             });
         }
 
         // Only the present text of a unit was evaluated. A source that the change adds was not
         // there before.
-        let mut runs = None;
-        if let Some(unit) = unit {
+        let mut runs = Vec::new();
+        if let Some(unit) = units.first() {
             let source = unit.read.source_location.as_ref();
             let is_source_new = source.is_some_and(|source| change.is_new_line(source));
             if !is_source_new {
-                runs = unit.local_module().map(Path::to_owned);
+                runs = run_modules(units);
             }
         }
         let sign = if has_lock_file {
@@ -446,7 +515,7 @@ impl Callees {
         let mut run = HashSet::new();
         for state in states {
             called.extend(&state.calls);
-            run.extend(state.runs.clone());
+            run.extend(state.runs.iter().cloned());
         }
         Self {
             called: canonical_set(tree, called),
@@ -466,6 +535,13 @@ impl Callees {
             Sign::UnlessCalled => !self.contains(directory),
         }
     }
+}
+
+/// The directories of the modules that units run, each once.
+fn run_modules(units: &[TerragruntUnit]) -> Vec<PathBuf> {
+    let modules = units.iter().filter_map(TerragruntUnit::local_module);
+    let distinct: HashSet<&Path> = modules.collect();
+    distinct.into_iter().map(Path::to_owned).collect()
 }
 
 fn canonical_set<'a>(

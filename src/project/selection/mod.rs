@@ -4,6 +4,7 @@ mod dialect_detection;
 mod discover;
 mod open;
 mod shared_lock_files;
+mod units;
 
 use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind;
@@ -60,6 +61,11 @@ impl Session<'_> {
             } else if tree.is_dir(path) {
                 let root = self.root_in(normal(path));
                 copied_lock_files.extend(copied_lock_files_in(tree, &root));
+                found.push(FoundRoot {
+                    is_explicit: true,
+                    ..root
+                });
+            } else if let Some(root) = self.root_to_be_generated(path) {
                 found.push(FoundRoot {
                     is_explicit: true,
                     ..root
@@ -233,11 +239,15 @@ impl Session<'_> {
         let Some(canonical) = &root.canonical else {
             return root;
         };
-        let unit = TerragruntUnit::open(self.tree(), canonical, canonical, &self.environment);
-        if let Some(unit) = &unit
-            && let Some((_, directory)) = unit.lock_directory()
-        {
-            root.lock_directory = Some(directory);
+        let opened = self.units_in(canonical, canonical, || {
+            self.has_configuration_files(canonical)
+        });
+        let unit = opened.units.first();
+        if let Some(unit) = unit {
+            root.kind = DirectoryKind::Unit;
+            if let Some((_, directory)) = unit.lock_directory() {
+                root.lock_directory = Some(directory);
+            }
         }
         if unit.is_none() && !self.modules.boundary.excludes(canonical) {
             let dialect = self.options.dialect.unwrap_or_default();
@@ -287,8 +297,10 @@ impl Session<'_> {
         let dialect = self.options.dialect.or(settings.dialect);
         let filter = Filter::new(&settings.roots)?;
         let with_modules = with_modules || settings.lock_modules == Some(true);
+        let base = self.base();
         let search = RootSearch {
             session: self,
+            base: base.as_ref(),
             start,
             canonical: &canonical,
             filter: &filter,

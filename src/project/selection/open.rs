@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::units::UnitsOfDirectory;
 use crate::configuration::{Requirements, Resolver};
 use crate::diagnostic::{Diagnostic, Result, collect_all};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
@@ -120,11 +121,13 @@ impl Session<'_> {
 
         // Nothing outside of the repository is read.
         let is_outside = self.modules.boundary.excludes(&canonical);
-        let mut unit = None;
-        if found.kind != DirectoryKind::RootModule && !is_outside {
-            unit = TerragruntUnit::open(self.tree(), path, &canonical, &self.environment);
+        let mut opened = UnitsOfDirectory::default();
+        if !is_outside && found.lock_name.is_none() {
+            opened = self.units_in(path, &canonical, || {
+                found.is_policy_only() || self.has_configuration_files(&canonical)
+            });
         }
-        let mut paths = LockFilePaths::of(path, &canonical, unit.as_ref());
+        let mut paths = LockFilePaths::of(path, &canonical, opened.units.first());
         if let Some(name) = &found.lock_name {
             paths.providers.set_file_name(name);
         }
@@ -134,11 +137,15 @@ impl Session<'_> {
             self.refused_link(&paths)
         };
         if refused.is_some() {
-            unit = None;
+            opened = UnitsOfDirectory::default();
         }
 
+        let mut found = found.clone();
+        if !opened.units.is_empty() && !found.is_policy_only() {
+            found.kind = DirectoryKind::Unit;
+        }
         let mut root = RootModule {
-            found: found.clone(),
+            found,
             settings: Settings::default(),
             dialect: Dialect::default(),
             dialect_reason: DialectReason::Default,
@@ -151,66 +158,37 @@ impl Session<'_> {
             lock_directory: paths.directory,
             refused,
             data_directory: self.data_directory(),
-            units: Vec::new(),
-            unknown_unit: None,
+            units: opened.units,
+            unknown_unit: opened.unknown,
+            has_more_copies: opened.has_more_copies,
             former_roots: Vec::new(),
         };
         if root.refused.is_none() {
             root.lock_bytes = self.read_lock_file(&root)?;
-            let is_copied = found.lock_name.is_some();
+            let is_copied = root.found.lock_name.is_some();
             if !is_copied && self.tree().has(&root.module_lock_path) {
                 root.module_lock_bytes = lockfile::read_in(self.tree(), &root.module_lock_path)?;
             }
             root.settings = self.settings_at(path, &root.canonical)?;
-            for other in found.sharing_providers() {
+            for other in root.found.sharing_providers() {
                 let settings = self.settings_at(&other.path, &other.canonical)?;
                 root.settings.add_sharing(settings);
             }
         }
 
-        if let Some(unit) = &unit
+        if let Some(unit) = root.units.first()
             && self.may_hide_files(unit, &root.canonical)
         {
             root.former_roots.push(path.clone());
         }
-        root.former_roots.extend(found.former_root.clone());
-        root.units.extend(unit);
-        for other in found.sharing_units() {
-            let unit = TerragruntUnit::open(
-                self.tree(),
-                &other.path,
-                &other.canonical,
-                &self.environment,
-            );
-            root.units.extend(unit);
+        root.former_roots.extend(root.found.former_root.clone());
+        for other in root.found.sharing_units() {
+            let opened = self.units_in(&other.path, &other.canonical, || true);
+            root.units.extend(opened.units);
+            root.has_more_copies |= opened.has_more_copies;
         }
         self.decide_dialect(&mut root);
         Ok(root)
-    }
-
-    /// Adds the unit that Terragrunt would generate in the directory of a lock file, where there is
-    /// neither a unit nor another configuration. Returns whether there is such a unit.
-    pub(in crate::project) fn add_unit_of_stack(&self, root: &mut RootModule) -> bool {
-        let is_alone = root.units.is_empty() && root.found.lock_name.is_none();
-        if !is_alone || !root.is_of_generated_unit() || root.has_configuration(&self.modules) {
-            return false;
-        }
-        match TerragruntUnit::open_generated(
-            self.tree(),
-            root.path(),
-            &root.canonical,
-            &self.environment,
-        ) {
-            Ok(unit) => {
-                root.found.kind = DirectoryKind::Unit;
-                root.units.push(unit);
-                true
-            }
-            Err(unknown) => {
-                root.unknown_unit = Some(unknown);
-                false
-            }
-        }
     }
 
     /// The error for a lock file that is a link out of the repository.

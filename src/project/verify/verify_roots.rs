@@ -106,11 +106,7 @@ impl Session<'_> {
         facts: Option<&BaseFacts<'_>>,
         removed: &BTreeSet<&Path>,
     ) -> Result<VerifiedRoot> {
-        let mut module = self.open_root(found)?;
-        let mut is_unit_to_generate = false;
-        if module.refused.is_none() && !found.is_policy_only() {
-            is_unit_to_generate = self.add_unit_of_stack(&mut module);
-        }
+        let module = self.open_root(found)?;
         let mut report = VerifiedRoot::new(&module, options);
         if let Some(refused) = module.refused {
             report.findings.push(refused);
@@ -119,7 +115,7 @@ impl Session<'_> {
         }
 
         let audited = self.audit(&module, options, facts, &mut report);
-        // No command locks the unit of a stack before the stack is generated.
+        // No command of provlock locks a stack of Terraform.
         let is_stack = !module.has_configuration(&self.modules) && module.has_stack(self.tree());
         // From here on nothing reads this directory, and there may be very many.
         self.modules.forget(&module.canonical);
@@ -127,7 +123,8 @@ impl Session<'_> {
 
         for list in [&mut report.findings, &mut report.not_shared] {
             for finding in take(list) {
-                list.push(module.in_dialect(finding.in_root(module.path(), false)));
+                let finding = module.found.locate_as(finding, false);
+                list.push(module.in_dialect(finding));
             }
         }
         let errors = take(&mut report.errors).into_iter().collect();
@@ -139,9 +136,6 @@ impl Session<'_> {
             };
             if is_stack && help.locks() {
                 finding.help = Some(Help::text(LOCK_STACK));
-            } else if is_unit_to_generate && help.locks() {
-                let help = help.clone().after("run terragrunt stack generate, then: ");
-                finding.help = Some(help);
             }
         }
         if let Some(facts) = facts {

@@ -3,6 +3,7 @@
 mod lock_files;
 mod modules;
 mod remote;
+mod stacks;
 mod unknown;
 mod variables;
 
@@ -444,28 +445,20 @@ fn a_stack_has_its_units_where_they_are_generated() {
     environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[provider-not-required]: hashicorp/tls is locked, but the configuration does not require it
+warning[provider-not-required]: hashicorp/tls is locked, but the configuration does not require it, in 2 Terragrunt units
   --> live/.terragrunt-stack/app/.terraform.lock.hcl:14:10
    |
 14 | provider "registry.opentofu.org/hashicorp/tls" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
    = tofu init -lockfile=readonly fails because of the entry, unless the state needs it, which is unknown: Terragrunt decides where the state is
-help: provlock -C live/.terragrunt-stack/app lock --prune, unless the state still has resources of it
-
-warning[requirements-not-known]: the requirements of the unit in units/app are not completely known
- --> units/app/terragrunt.hcl:2:12
-  |
-2 |   source = "../../../modules//${values.module}"
-  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ values of stacks are not read
-  |
-  = the entries and constraints of the lock file are treated as required
-help: terragrunt init -lockfile=readonly checks all of them
+   = also in units/app
+help: provlock lock -r --prune, unless the state still has resources of it
 
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
 Not checked: the state of 2 Terragrunt units (Terragrunt decides where the state is)
-2 warnings in live/.terragrunt-stack/app/.terraform.lock.hcl and units/app/terragrunt.hcl
+2 warnings in live/.terragrunt-stack/app/.terraform.lock.hcl and units/app/.terraform.lock.hcl
 2 Terragrunt units: 2 with warnings
 "#]]);
 

@@ -43,6 +43,7 @@ fn search(
         filter,
         dialect: None,
         with_modules: false,
+        base: None,
         is_named: false,
     };
     search.find().unwrap().roots

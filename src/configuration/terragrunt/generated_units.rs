@@ -1,0 +1,585 @@
+//! The units that the stacks of a repository generate
+//! (<https://terragrunt.gruntwork.io/docs/features/stacks/>, `pkg/config/stack.go`). provlock
+//! generates nothing: it reads the files of a unit where its source is, as if they were copied.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::path::{Component as PathPart, Path, PathBuf};
+use std::sync::Arc;
+
+use hcl_edit::Span;
+use hcl_edit::structure::Block;
+
+use super::configuration::{self, ParsedFile, unread_variables};
+use super::evaluation::{Evaluation, Repository};
+use super::merge::Members;
+use super::parsing_context::{ParsingContext, VALUES};
+use super::stack::{GENERATED_UNITS, INCLUDE, STACK};
+use super::unit::{Unit, is_unit, local_path, read_with};
+use crate::diagnostic::Location;
+use crate::hcl::evaluate::expression::Evaluator;
+use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure};
+use crate::system::files::join;
+use crate::system::tree::{CopiedDirectory, Kind};
+
+/// Maximum number of stacks of a repository, with those that other stacks generate.
+const MOST_STACKS: usize = 10_000;
+
+/// Maximum number of generated units of a repository.
+const MOST_UNITS: usize = 50_000;
+
+/// Maximum number of stacks that generate each other. Real ones are two or three.
+const MOST_NESTED: usize = 16;
+
+/// Maximum number of steps in which the stacks of a repository are evaluated, because a small stack
+/// may generate another one many times.
+const MOST_STEPS: usize = 64 << 20;
+
+/// The units that the stacks of a repository generate.
+#[derive(Debug, Default)]
+pub(crate) struct GeneratedUnits {
+    /// By the directory in which they are generated.
+    units: BTreeMap<PathBuf, GeneratedUnit>,
+    /// The directories of the units that are copies of a directory of the repository.
+    by_source: HashMap<PathBuf, Vec<PathBuf>>,
+    /// By directory, on disk or generated.
+    stacks: BTreeMap<PathBuf, StackReading>,
+    /// Whether there are more stacks or units than are read.
+    has_more: bool,
+}
+
+/// A unit that a stack generates.
+#[derive(Clone, Debug)]
+pub(crate) struct GeneratedUnit {
+    /// Directory in which it is generated, absolute and without symbolic links. It need not exist.
+    pub(crate) directory: PathBuf,
+    pub(crate) source: Result<GeneratedFrom, Unknown>,
+    /// Values that the stack gives to it.
+    values: Option<Value>,
+    /// Copies of the stacks that generate the stack.
+    copies: Vec<CopiedDirectory>,
+    /// The files of these stacks.
+    stack_files: Vec<PathBuf>,
+    /// Whether the stack needs values that no other stack gives to it, so that only its copies are
+    /// run.
+    is_of_template: bool,
+}
+
+/// The directory that Terragrunt copies to generate a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GeneratedFrom {
+    /// A directory of the repository, absolute and without symbolic links.
+    Directory(PathBuf),
+    /// A directory in a package from elsewhere, and the location of the source.
+    Remote(String, Location),
+}
+
+/// Result of reading a stack.
+#[derive(Debug)]
+struct StackReading {
+    /// Path of the file in messages.
+    shown: PathBuf,
+    /// Whether a path or an included file is unknown, so that there may be other units.
+    has_unknown_path: bool,
+    /// Reason why nothing in it is known.
+    unknown: Option<Unknown>,
+}
+
+/// A stack that is not read yet.
+struct OpenStack {
+    /// Directory in which it is, or is generated.
+    directory: PathBuf,
+    /// The same directory, and those of the stacks that generate it, where their originals are.
+    originals: Vec<PathBuf>,
+    copies: Vec<CopiedDirectory>,
+    stack_files: Vec<PathBuf>,
+    /// Values that a different stack gives to it.
+    values: Option<Value>,
+}
+
+/// Reads stacks one after the other.
+struct Reader<'a> {
+    repository: &'a Repository,
+    environment: &'a BTreeMap<String, String>,
+    /// Directories of the repository with the file of a stack.
+    on_disk: &'a BTreeSet<PathBuf>,
+    open: VecDeque<OpenStack>,
+    read: GeneratedUnits,
+    steps: usize,
+}
+
+/// A `unit` or `stack` block.
+struct Component {
+    is_unit: bool,
+    source: Option<Value>,
+    location: Location,
+    path: Option<Value>,
+    values: Option<Value>,
+    /// Whether it is generated beside the stack rather than in [`GENERATED_UNITS`].
+    is_beside: Outcome<bool>,
+    is_enabled: Outcome<bool>,
+    /// A block in it, which is not read.
+    block: Option<Location>,
+    /// Location of an attribute that decides where it is generated.
+    placed: Location,
+}
+
+impl GeneratedUnits {
+    /// Reads the stacks in directories of a repository. `environment` is for `get_env`.
+    pub(crate) fn read(
+        directories: &BTreeSet<PathBuf>,
+        repository: &Repository,
+        environment: &BTreeMap<String, String>,
+    ) -> Self {
+        let mut reader = Reader {
+            repository,
+            environment,
+            on_disk: directories,
+            open: VecDeque::new(),
+            read: Self::default(),
+            steps: 0,
+        };
+        for directory in directories {
+            reader.open.push_back(OpenStack {
+                directory: directory.clone(),
+                originals: vec![directory.clone()],
+                copies: Vec::new(),
+                stack_files: Vec::new(),
+                values: None,
+            });
+        }
+        while let Some(stack) = reader.open.pop_front() {
+            let is_full = reader.read.stacks.len() >= MOST_STACKS
+                || reader.read.units.len() >= MOST_UNITS
+                || reader.steps >= MOST_STEPS;
+            if is_full {
+                reader.read.has_more = true;
+                break;
+            }
+            reader.read_stack(&stack);
+        }
+
+        let mut read = reader.read;
+        for (directory, unit) in &read.units {
+            if let Ok(GeneratedFrom::Directory(source)) = &unit.source
+                && !unit.is_of_template
+            {
+                let copies = read.by_source.entry(source.clone()).or_default();
+                copies.push(directory.clone());
+            }
+        }
+        read
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &GeneratedUnit> {
+        self.units.values()
+    }
+
+    /// The units that are copies of a directory, which is given without symbolic links.
+    pub(crate) fn of_source(&self, source: &Path) -> impl Iterator<Item = &GeneratedUnit> {
+        let directories = self.by_source.get(source);
+        directories
+            .into_iter()
+            .flatten()
+            .filter_map(|directory| self.units.get(directory))
+    }
+
+    /// The unit that is generated in a directory, which is given without symbolic links.
+    ///
+    /// # Errors
+    /// No unit is known to be generated there.
+    pub(crate) fn at(
+        &self,
+        directory: &Path,
+        repository: &Repository,
+    ) -> Result<&GeneratedUnit, Unknown> {
+        if let Some(unit) = self.units.get(directory) {
+            return Ok(unit);
+        }
+        if self.has_more {
+            let reason = "there are too many stacks in the repository to read all of them";
+            return Err(Unknown::new(reason, None));
+        }
+
+        // The innermost stack in whose directory the unit would be.
+        for above in directory.ancestors().skip(1) {
+            let Some(stack) = self.stacks.get(above) else {
+                continue;
+            };
+            if let Some(unknown) = &stack.unknown {
+                return Err(unknown.clone());
+            }
+            let shown = stack.shown.display();
+            let below = directory.strip_prefix(above).unwrap_or(directory);
+            let path = below.strip_prefix(GENERATED_UNITS).unwrap_or(below);
+            let reason = if path != below && self.units.contains_key(&above.join(path)) {
+                format!("{shown} generates the unit beside it")
+            } else if stack.has_unknown_path {
+                format!("{shown} generates units whose paths are not known")
+            } else {
+                format!("no unit in {shown} has the path {}", path.display())
+            };
+            return Err(Unknown::new(reason, None));
+        }
+        let shown = repository.shown(&stack_around(directory).join(STACK));
+        let reason = format!("{} does not exist", shown.display());
+        Err(Unknown::new(reason, None))
+    }
+}
+
+impl GeneratedUnit {
+    /// Reads the unit as if it had been generated from a directory. Returns also the repository
+    /// with its copy.
+    pub(crate) fn read(
+        &self,
+        from: &Path,
+        repository: &Repository,
+        environment: &BTreeMap<String, String>,
+    ) -> (Repository, Unit) {
+        let mut copies = self.copies.clone();
+        copies.push(CopiedDirectory {
+            to: self.directory.clone(),
+            from: from.to_owned(),
+        });
+        let repository = repository.with_copies(&copies);
+        let mut evaluation = Evaluation::new(&repository, environment);
+        evaluation.values = given_values(self.values.as_ref(), &self.directory, &repository);
+        let mut unit = read_with(&evaluation, &self.directory);
+        unit.files.extend(self.stack_files.iter().cloned());
+        (repository, unit)
+    }
+}
+
+/// The values of a generated unit or stack: the ones in its block, or else the ones in a file of its
+/// source.
+fn given_values(
+    values: Option<&Value>,
+    directory: &Path,
+    repository: &Repository,
+) -> Option<Value> {
+    match values {
+        Some(values) if !values.is_null() => Some(values.clone()),
+        _ if repository.tree().has(&directory.join(VALUES)) => None,
+        _ => Value::object(Members::new()).ok(),
+    }
+}
+
+/// The directory of the stack that generates units in a directory below [`GENERATED_UNITS`].
+fn stack_around(directory: &Path) -> PathBuf {
+    let mut stack = PathBuf::new();
+    for part in directory.components() {
+        if part.as_os_str() == GENERATED_UNITS {
+            break;
+        }
+        stack.push(part);
+    }
+    stack
+}
+
+impl Reader<'_> {
+    /// Adds the units of a stack, and opens the stacks that it generates.
+    fn read_stack(&mut self, stack: &OpenStack) {
+        let repository = self.repository.with_copies(&stack.copies);
+        let path = stack.directory.join(STACK);
+        let mut reading = StackReading {
+            shown: repository.shown(&path),
+            has_unknown_path: false,
+            unknown: None,
+        };
+        match self.components(stack, &path, &repository, &mut reading) {
+            Ok(components) => {
+                // A stack that only other stacks run lacks their values.
+                let is_template = stack.values.is_none()
+                    && !repository.tree().has(&stack.directory.join(VALUES))
+                    && components.needs_values;
+                for component in components.list {
+                    self.add(component, stack, &repository, is_template, &mut reading);
+                }
+            }
+            Err(unknown) => reading.unknown = Some(unknown),
+        }
+        self.read.stacks.insert(stack.directory.clone(), reading);
+    }
+
+    /// Evaluates the blocks of a stack.
+    fn components(
+        &mut self,
+        stack: &OpenStack,
+        path: &Path,
+        repository: &Repository,
+        reading: &mut StackReading,
+    ) -> Result<Components, Unknown> {
+        let shown = reading.shown.display();
+        let tree = repository.tree();
+        // A link could resolve to a file that must not be quoted.
+        if tree.own_kind(path) == Some(Kind::Link) {
+            return Err(Unknown::new(format!("{shown} is a symbolic link"), None));
+        }
+
+        let mut evaluation = Evaluation::new(repository, self.environment);
+        if !stack.copies.is_empty() {
+            evaluation.values = given_values(stack.values.as_ref(), &stack.directory, repository);
+        }
+        let context = ParsingContext::new(&stack.directory, &stack.directory);
+        let parsed = match ParsedFile::new(&evaluation, path, context.clone()) {
+            Ok(parsed) => parsed,
+            Err(Stop::Needs(_)) => {
+                return Err(Unknown::new(format!("{shown} cannot be parsed"), None));
+            }
+            Err(_) => return Err(Unknown::new(format!("{shown} cannot be read"), None)),
+        };
+        reading.has_unknown_path = parsed.body.has_blocks(INCLUDE);
+
+        let mut variables = unread_variables();
+        let values = configuration::values(&evaluation, &context);
+        variables.insert("values".to_owned(), values);
+        let mut list = Vec::new();
+        let evaluated = parsed.locals(&mut variables);
+        if evaluated.is_ok() {
+            for block in parsed.body.blocks() {
+                let is_unit = block.ident.as_str() == "unit";
+                if is_unit || block.ident.as_str() == "stack" {
+                    list.push(parsed.with_evaluator(&variables, |evaluator| {
+                        Component::of(block, is_unit, &parsed, evaluator)
+                    }));
+                }
+            }
+        }
+        self.steps = self.steps.saturating_add(evaluation.allowance.spent());
+        if let Err(stop) = evaluated {
+            return Err(Arc::unwrap_or_clone(stop.at(|| None)));
+        }
+        Ok(Components {
+            list,
+            needs_values: parsed.file.text.contains("values."),
+        })
+    }
+
+    /// Adds a unit, or opens a stack.
+    fn add(
+        &mut self,
+        component: Component,
+        stack: &OpenStack,
+        repository: &Repository,
+        is_of_template: bool,
+        reading: &mut StackReading,
+    ) {
+        let Ok(path) = component.generated_path() else {
+            reading.has_unknown_path = true;
+            return;
+        };
+        if component.is_enabled == Ok(false) {
+            return;
+        }
+        // It may be in one of two directories.
+        let is_beside = match &component.is_beside {
+            Ok(is_beside) => *is_beside,
+            Err(_) => {
+                reading.has_unknown_path = true;
+                false
+            }
+        };
+        let mut directory = stack.directory.clone();
+        if !is_beside {
+            directory.push(GENERATED_UNITS);
+        }
+        let directory = join(&directory, &path);
+        let source = component.source(stack, repository);
+        let mut stack_files = stack.stack_files.clone();
+        let file = stack.directory.join(STACK);
+        stack_files.push(repository.tree().original(&file).into_owned());
+        if !component.is_unit {
+            self.open_stack(component, directory, source, stack, stack_files, reading);
+            return;
+        }
+
+        let unit = GeneratedUnit {
+            directory: directory.clone(),
+            source,
+            values: component.values,
+            copies: stack.copies.clone(),
+            stack_files,
+            is_of_template,
+        };
+        if let Some(other) = self.read.units.insert(directory.clone(), unit) {
+            let reason = format!(
+                "several units in {} have the path {}",
+                reading.shown.display(),
+                path.display()
+            );
+            let unknown = Unknown::new(reason, None);
+            self.read.units.insert(
+                directory,
+                GeneratedUnit {
+                    source: Err(unknown),
+                    ..other
+                },
+            );
+        }
+    }
+
+    /// Opens a stack that a stack generates, unless it is on disk already.
+    fn open_stack(
+        &mut self,
+        component: Component,
+        directory: PathBuf,
+        source: Result<GeneratedFrom, Unknown>,
+        stack: &OpenStack,
+        stack_files: Vec<PathBuf>,
+        reading: &mut StackReading,
+    ) {
+        if self.on_disk.contains(&directory) {
+            return;
+        }
+        let unknown = match source {
+            Ok(GeneratedFrom::Directory(from)) => {
+                let is_circle = stack.originals.contains(&from);
+                if !is_circle && stack.originals.len() < MOST_NESTED {
+                    let mut originals = stack.originals.clone();
+                    originals.push(from.clone());
+                    let mut copies = stack.copies.clone();
+                    copies.push(CopiedDirectory {
+                        to: directory.clone(),
+                        from,
+                    });
+                    self.open.push_back(OpenStack {
+                        directory,
+                        originals,
+                        copies,
+                        stack_files,
+                        values: component.values,
+                    });
+                    return;
+                }
+                let reason = if is_circle {
+                    "the stack generates itself"
+                } else {
+                    "too many stacks generate each other"
+                };
+                Unknown::new(reason, Some(component.location))
+            }
+            Ok(GeneratedFrom::Remote(_, location)) => {
+                let reason = "the source of the stack is not in the repository";
+                Unknown::new(reason, Some(location))
+            }
+            Err(unknown) => unknown,
+        };
+        let of_stack = StackReading {
+            shown: reading.shown.clone(),
+            has_unknown_path: false,
+            unknown: Some(unknown),
+        };
+        self.read.stacks.insert(directory, of_stack);
+    }
+}
+
+/// The blocks of a stack.
+struct Components {
+    list: Vec<Component>,
+    /// Whether the stack refers to values that a different stack gives to it.
+    needs_values: bool,
+}
+
+impl Component {
+    fn of(block: &Block, is_unit: bool, parsed: &ParsedFile<'_>, evaluator: &Evaluator) -> Self {
+        let mut location = Location::new(&parsed.file, block.ident.span().unwrap_or_default());
+        let mut placed = location.clone();
+        let mut source = None;
+        let mut path = None;
+        let mut values = None;
+        let mut is_beside = Ok(false);
+        let mut is_enabled = Ok(true);
+        for attribute in block.body.attributes() {
+            let value = &attribute.value;
+            match attribute.key.as_str() {
+                "source" => {
+                    location = Location::new(&parsed.file, value.span().unwrap_or_default());
+                    source = Some(evaluator.evaluate(value));
+                }
+                "path" => path = Some(evaluator.evaluate(value)),
+                "values" => values = Some(evaluator.evaluate(value)),
+                "no_dot_terragrunt_stack" => is_beside = evaluator.evaluate(value).as_bool(),
+                "enabled" => is_enabled = evaluator.evaluate(value).as_bool(),
+                _ => {}
+            }
+            if is_beside.is_err() || is_enabled.is_err() {
+                placed = Location::new(&parsed.file, attribute.span().unwrap_or_default());
+            }
+        }
+        let inner = block.body.blocks().next();
+        let block =
+            inner.map(|inner| Location::new(&parsed.file, inner.ident.span().unwrap_or_default()));
+        Self {
+            is_unit,
+            source,
+            location,
+            path,
+            values,
+            is_beside,
+            is_enabled,
+            block,
+            placed,
+        }
+    }
+
+    /// The path below the directory in which components are generated. Terragrunt refuses one that
+    /// leads out of it.
+    fn generated_path(&self) -> Outcome<PathBuf> {
+        let Some(path) = &self.path else {
+            return failure("there is no path");
+        };
+        let written = path.as_string()?;
+        let path = join(Path::new(""), &*written);
+        let is_below = path
+            .components()
+            .all(|part| matches!(part, PathPart::Normal(_)));
+        if !is_below || path.as_os_str().is_empty() {
+            return failure("the path leads out of the stack");
+        }
+        Ok(path)
+    }
+
+    /// The directory that is copied.
+    fn source(&self, stack: &OpenStack, repository: &Repository) -> Result<GeneratedFrom, Unknown> {
+        let kind = if self.is_unit { "unit" } else { "stack" };
+        if self.is_beside.is_err() || self.is_enabled.is_err() {
+            let reason = format!("the {kind} may be generated elsewhere, or not at all");
+            return Err(Unknown::new(reason, Some(self.placed.clone())));
+        }
+        if let Some(block) = &self.block {
+            let reason = format!("blocks in {kind}s of stacks are not read");
+            return Err(Unknown::new(reason, Some(block.clone())));
+        }
+        let Some(source) = &self.source else {
+            return Err(self.unknown_source(format!("the {kind} has no source")));
+        };
+        let source = source.as_string().map_err(|stop| {
+            let unknown = stop.at(|| Some(self.location.clone()));
+            Arc::unwrap_or_clone(unknown)
+        })?;
+
+        let Some(path) = local_path(&source) else {
+            let location = self.location.clone();
+            return Ok(GeneratedFrom::Remote(source.to_string(), location));
+        };
+        let Ok(directory) = repository.resolve(&join(&stack.directory, path)) else {
+            let reason = format!("the source of the {kind} is not in the repository");
+            return Err(self.unknown_source(reason));
+        };
+        let tree = repository.tree();
+        let (name, has_file) = if self.is_unit {
+            ("terragrunt.hcl", is_unit(tree, &directory))
+        } else {
+            (STACK, tree.is_file(&directory.join(STACK)))
+        };
+        if !has_file {
+            let reason = format!("the source of the {kind} has no {name}");
+            return Err(self.unknown_source(reason));
+        }
+        let original = tree.original(&directory).into_owned();
+        Ok(GeneratedFrom::Directory(original))
+    }
+
+    fn unknown_source(&self, reason: String) -> Unknown {
+        Unknown::new(reason, Some(self.location.clone()))
+    }
+}

@@ -1,0 +1,134 @@
+//! The stacks of a repository, and where the lock files of the units are that they generate.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::configuration::terragrunt::{
+    GeneratedFrom, GeneratedUnit, GeneratedUnits, Repository, STACK, Unknown,
+};
+use crate::lockfile::LOCK_FILE_NAME;
+use crate::system::files::join;
+use crate::system::{Environment, Tree, lock, walk};
+
+/// The stacks of a repository.
+#[derive(Debug)]
+pub(in crate::project) struct RepositoryStacks {
+    repository: Repository,
+    units: GeneratedUnits,
+    /// Environment for `get_env`.
+    variables: BTreeMap<String, String>,
+    /// Directories with lock files that git does not ignore.
+    locked: BTreeSet<PathBuf>,
+    /// Whether the lock files of generated units are committed where the units are generated.
+    are_locked_where_generated: bool,
+}
+
+/// Directories in which a walk has found the files of stacks and lock files.
+#[derive(Default)]
+struct FoundFiles {
+    stacks: BTreeSet<PathBuf>,
+    locked: BTreeSet<PathBuf>,
+}
+
+impl RepositoryStacks {
+    /// Reads the stacks below the top of a repository, except in directories that git ignores.
+    /// `None` if the top cannot be opened.
+    pub(in crate::project) fn below(
+        tree: &Tree,
+        top: &Path,
+        environment: &Environment,
+    ) -> Option<Self> {
+        let found = Mutex::new(FoundFiles::default());
+        walk::below(tree, top, |directory| {
+            for file in directory.files {
+                let is_stack = file.name == STACK;
+                if !is_stack && file.name != LOCK_FILE_NAME || directory.ignores(file) {
+                    continue;
+                }
+                let mut found = lock(&found);
+                let directories = if is_stack {
+                    &mut found.stacks
+                } else {
+                    &mut found.locked
+                };
+                directories.insert(directory.path.to_owned());
+            }
+            true
+        });
+        let FoundFiles { stacks, locked } = std::mem::take(&mut *lock(&found));
+
+        let shown = join(&environment.shown(top), "");
+        let repository = Repository::open_from(tree, top, &shown).ok()?;
+        let units = GeneratedUnits::read(&stacks, &repository, &environment.variables);
+        let mut stacks = Self {
+            repository,
+            units,
+            variables: environment.variables.clone(),
+            locked,
+            are_locked_where_generated: false,
+        };
+        stacks.are_locked_where_generated = stacks
+            .units
+            .iter()
+            .any(|unit| stacks.is_locked(&unit.directory) && !stacks.has_locked_source(unit));
+        Some(stacks)
+    }
+
+    pub(in crate::project) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    pub(in crate::project) fn variables(&self) -> &BTreeMap<String, String> {
+        &self.variables
+    }
+
+    /// The unit that is generated in a directory, which is given without symbolic links.
+    ///
+    /// # Errors
+    /// No unit is known to be generated there.
+    pub(in crate::project) fn unit_at(
+        &self,
+        directory: &Path,
+    ) -> std::result::Result<&GeneratedUnit, Unknown> {
+        self.units.at(directory, &self.repository)
+    }
+
+    /// The copies of a directory that use the lock file beside it, or would. Terragrunt replaces a
+    /// lock file of a copy by this one.
+    pub(in crate::project) fn locked_beside<'a>(
+        &'a self,
+        source: &'a Path,
+    ) -> impl Iterator<Item = &'a GeneratedUnit> {
+        let units = self.units.of_source(source);
+        units.filter(|unit| !self.is_locked_where_generated(unit))
+    }
+
+    /// The units without a lock file for which one would be written where they are generated.
+    pub(in crate::project) fn to_lock_where_generated(
+        &self,
+    ) -> impl Iterator<Item = &GeneratedUnit> {
+        let units = self.units.iter();
+        units
+            .filter(|unit| self.is_locked_where_generated(unit) && !self.is_locked(&unit.directory))
+    }
+
+    /// Whether the lock file of a unit is where it is generated, or would be written there.
+    fn is_locked_where_generated(&self, unit: &GeneratedUnit) -> bool {
+        !self.has_locked_source(unit)
+            && (self.is_locked(&unit.directory) || self.are_locked_where_generated)
+    }
+
+    fn has_locked_source(&self, unit: &GeneratedUnit) -> bool {
+        match &unit.source {
+            Ok(GeneratedFrom::Directory(source)) => {
+                self.repository.tree().has(&source.join(LOCK_FILE_NAME))
+            }
+            Ok(GeneratedFrom::Remote(..)) | Err(_) => false,
+        }
+    }
+
+    fn is_locked(&self, directory: &Path) -> bool {
+        self.locked.contains(directory)
+    }
+}

@@ -1,0 +1,179 @@
+//! The units of Terragrunt in a directory, with those that stacks generate.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::configuration::DirectoryListing;
+use crate::configuration::terragrunt::{
+    self, GENERATED_UNITS, GeneratedFrom, GeneratedUnit, STACK, Unknown,
+};
+use crate::project::coverage::DirectoryKind;
+use crate::project::root_module::repository_stacks::RepositoryStacks;
+use crate::project::root_module::roots::{FoundRoot, normal};
+use crate::project::root_module::searched_repository::SearchedRepository;
+use crate::project::root_module::unit::TerragruntUnit;
+use crate::project::session::Session;
+use crate::system::{Tree, files};
+
+/// Maximum number of copies of a unit that share its lock file.
+const MOST_COPIES: usize = 5_000;
+
+/// Maximum number of steps in which the copies of a unit are evaluated, because stacks can make many
+/// of one that takes long.
+const MOST_STEPS: usize = 64 << 20;
+
+/// The units of a directory.
+#[derive(Default)]
+pub(super) struct UnitsOfDirectory {
+    /// The unit in it, and the copies of it that use its lock file; or the unit that a stack
+    /// generates there.
+    pub(super) units: Vec<TerragruntUnit>,
+    /// Reason why the unit that a stack generates there is not known.
+    pub(super) unknown: Option<Unknown>,
+    /// Whether stacks generate some of them.
+    pub(super) are_generated: bool,
+    /// Whether stacks generate more copies of it than are read.
+    pub(super) has_more_copies: bool,
+}
+
+impl Session<'_> {
+    /// Opens the units of a directory, which is given as the user knows it and without symbolic
+    /// links. Unless the directory has a configuration, a stack may generate a unit there.
+    pub(super) fn units_in(
+        &self,
+        path: &Path,
+        canonical: &Path,
+        has_configuration: impl FnOnce() -> bool,
+    ) -> UnitsOfDirectory {
+        let tree = self.tree();
+        if terragrunt::is_unit(tree, canonical) {
+            return self.unit_with_copies(path, canonical);
+        }
+        let mut opened = UnitsOfDirectory::default();
+        if !self.is_below_stack(canonical) || has_configuration() {
+            return opened;
+        }
+        let repository = self.repository_around(canonical);
+        let Some(stacks) = repository.stacks(&self.environment) else {
+            return opened;
+        };
+        match stacks.unit_at(canonical) {
+            Ok(unit) => match self.open_generated(unit, stacks) {
+                Ok(unit) => {
+                    opened.units.push(unit);
+                    opened.are_generated = true;
+                }
+                Err(unknown) => opened.unknown = Some(unknown),
+            },
+            Err(unknown) => opened.unknown = Some(unknown),
+        }
+        opened
+    }
+
+    /// Opens the unit in a directory, and the copies of it that use its lock file.
+    fn unit_with_copies(&self, path: &Path, canonical: &Path) -> UnitsOfDirectory {
+        let mut opened = UnitsOfDirectory::default();
+        let unit = TerragruntUnit::open(self.tree(), path, canonical, &self.environment);
+        let repository = self.repository_around(canonical);
+        if let Some(stacks) = repository.stacks(&self.environment) {
+            let mut steps = 0;
+            for copy in stacks.locked_beside(canonical) {
+                if opened.units.len() == MOST_COPIES || steps > MOST_STEPS {
+                    opened.has_more_copies = true;
+                    break;
+                }
+                let copy = TerragruntUnit::open_generated(copy, canonical, stacks);
+                steps += copy.read.steps;
+                opened.units.push(copy);
+            }
+        }
+        opened.are_generated = !opened.units.is_empty();
+        if let Some(unit) = unit
+            && (opened.units.is_empty() || !unit.read.is_only_copied())
+        {
+            opened.units.insert(0, unit);
+        }
+        opened
+    }
+
+    /// Opens a unit where a stack generates it.
+    ///
+    /// # Errors
+    /// Nothing is known of the unit, because its source is not known, or it runs no module.
+    pub(super) fn open_generated(
+        &self,
+        unit: &GeneratedUnit,
+        stacks: &RepositoryStacks,
+    ) -> Result<TerragruntUnit, Unknown> {
+        let opened = match &unit.source {
+            Ok(GeneratedFrom::Directory(source)) => {
+                TerragruntUnit::open_generated(unit, source, stacks).locked_where_generated()
+            }
+            Ok(GeneratedFrom::Remote(_, location)) => {
+                let reason = "the source of the unit is not in the repository";
+                return Err(Unknown::new(reason, Some(location.clone())));
+            }
+            Err(unknown) => return Err(unknown.clone()),
+        };
+        if opened.read.source.is_ok() && opened.is_empty() {
+            let reason = format!("the unit in {} runs no module", opened.shown().display());
+            return Err(Unknown::new(reason, None));
+        }
+        Ok(opened)
+    }
+
+    /// The root module at a path that does not exist, but where a stack generates a unit.
+    pub(super) fn root_to_be_generated(&self, path: &Path) -> Option<FoundRoot> {
+        let tree = self.tree();
+        let absolute = files::join(&self.environment.current_directory, path);
+        if tree.has(&absolute) {
+            return None;
+        }
+        let mut above = absolute.ancestors();
+        let existing = above.find(|above| tree.exists(above))?;
+        let below = absolute.strip_prefix(existing).ok()?;
+        let directory = tree.canonicalize(existing).ok()?.join(below);
+        if !self.is_below_stack(&directory) || self.modules.boundary.excludes(&directory) {
+            return None;
+        }
+        let repository = self.repository_around(&directory);
+        let stacks = repository.stacks(&self.environment)?;
+        stacks.unit_at(&directory).ok()?;
+        Some(FoundRoot {
+            is_to_be_generated: true,
+            ..FoundRoot::new(normal(path), Some(directory), DirectoryKind::Unit)
+        })
+    }
+
+    /// Whether a directory is in that of a stack, which may generate a unit there.
+    fn is_below_stack(&self, directory: &Path) -> bool {
+        let mut parts = directory.components();
+        if parts.any(|part| part.as_os_str() == GENERATED_UNITS) {
+            return true;
+        }
+        let repository = self.repository_around(directory);
+        let mut above = directory.ancestors().skip(1);
+        above
+            .any(|above| above.starts_with(repository.top()) && self.tree().has(&above.join(STACK)))
+    }
+
+    pub(super) fn repository_around(&self, directory: &Path) -> Arc<SearchedRepository> {
+        self.repositories.around(directory, &self.environment)
+    }
+
+    /// Whether a directory has files of a configuration.
+    pub(super) fn has_configuration_files(&self, directory: &Path) -> bool {
+        let listing = DirectoryListing::of(self.tree(), directory);
+        listing.is_some_and(|listing| listing.has_configuration())
+    }
+}
+
+/// Whether no symbolic link leads to a directory, which need not exist.
+pub(super) fn has_no_links(tree: &Tree, directory: &Path) -> bool {
+    let mut above = directory.ancestors();
+    let Some(existing) = above.find(|above| tree.has(above)) else {
+        return false;
+    };
+    tree.canonicalize(existing)
+        .is_ok_and(|canonical| canonical == existing)
+}
