@@ -155,6 +155,12 @@ impl ModuleCache {
         self.requested_hosts.get()?.refused(request)
     }
 
+    /// Whether no host is asked for modules.
+    pub(crate) fn is_offline(&self) -> bool {
+        let fetcher = self.fetcher.as_ref();
+        fetcher.is_none_or(|fetcher| fetcher.is_offline())
+    }
+
     /// Whether modules come from a mirror only.
     pub(crate) fn reads_mirror(&self) -> bool {
         let fetcher = self.fetcher.as_ref();

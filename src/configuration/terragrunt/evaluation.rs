@@ -28,6 +28,8 @@ pub(crate) struct Repository {
     /// The same directory, absolute and without symbolic links.
     canonical: PathBuf,
     tree: Tree,
+    /// Directory of a fetched package in which some of its files are, and its path in messages.
+    package: Option<(PathBuf, PathBuf)>,
     /// Paths that exist and were not read.
     unread: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
@@ -51,6 +53,7 @@ impl Repository {
             known: known.to_owned(),
             canonical: tree.canonicalize(known)?,
             tree: tree.clone(),
+            package: None,
             unread: Arc::default(),
         })
     }
@@ -65,6 +68,14 @@ impl Repository {
         repository
     }
 
+    /// The same repository, some of whose files are in a directory of a fetched package.
+    pub(super) fn with_package(self, directory: &Path, shown: &Path) -> Self {
+        Self {
+            package: Some((directory.to_owned(), shown.to_owned())),
+            ..self
+        }
+    }
+
     /// The files that configurations are read from.
     pub(crate) fn tree(&self) -> &Tree {
         &self.tree
@@ -77,6 +88,11 @@ impl Repository {
     /// Returns a path in the repository as messages show it.
     pub(crate) fn shown(&self, path: &Path) -> PathBuf {
         let original = self.tree.original(path);
+        if let Some((directory, shown)) = &self.package
+            && let Ok(below) = original.strip_prefix(directory)
+        {
+            return shown.join(below);
+        }
         files::join(&self.known, relative(&original, &self.canonical))
     }
 
@@ -114,10 +130,20 @@ impl Repository {
             .is_ok_and(|rest| rest.components().all(|part| part.as_os_str() != ".git"))
     }
 
+    /// Whether a file is in a fetched package.
+    pub(crate) fn is_in_package(&self, path: &Path) -> bool {
+        let original = self.tree.original(path);
+        let package = self.package.as_ref();
+        package.is_some_and(|(directory, _)| original.starts_with(directory))
+    }
+
     pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
         let path = self.resolve(path)?;
         let shown = self.shown(&path);
         let unread = match self.tree.read(&path, MAX_FILE_SIZE).map(String::from_utf8) {
+            Ok(Ok(text)) if self.is_in_package(&path) => {
+                return Ok(SourceFile::fetched(shown, text));
+            }
             Ok(Ok(text)) => return Ok(SourceFile::new(shown, text)),
             Ok(Err(_)) => failure(format!("{} is not UTF-8", shown.display())),
             Err(_) => {

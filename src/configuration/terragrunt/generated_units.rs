@@ -2,6 +2,7 @@
 //! (<https://terragrunt.gruntwork.io/docs/features/stacks/>, `pkg/config/stack.go`). provlock
 //! generates nothing: it reads the files of a unit where its source is, as if they were copied.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Component as PathPart, Path, PathBuf};
 use std::sync::Arc;
@@ -59,6 +60,8 @@ pub(crate) struct GeneratedUnit {
     copies: Vec<CopiedDirectory>,
     /// The files of these stacks.
     stack_files: Vec<PathBuf>,
+    /// Whether the stack adds inputs, which are not read.
+    has_more_inputs: bool,
     /// Whether the stack needs values that no other stack gives to it, so that only its copies are
     /// run.
     is_of_template: bool,
@@ -114,11 +117,14 @@ struct Component {
     location: Location,
     path: Option<Value>,
     values: Option<Value>,
+    /// Whether the source is relative to the source of the stack.
+    is_relative_to_source: Outcome<bool>,
     /// Whether it is generated beside the stack rather than in [`GENERATED_UNITS`].
     is_beside: Outcome<bool>,
     is_enabled: Outcome<bool>,
     /// A block in it, which is not read.
     block: Option<Location>,
+    has_more_inputs: bool,
     /// Location of an attribute that decides where it is generated.
     placed: Location,
 }
@@ -227,11 +233,13 @@ impl GeneratedUnits {
 }
 
 impl GeneratedUnit {
-    /// Reads the unit as if it had been generated from a directory. Returns also the repository
-    /// with its copy.
+    /// Reads the unit as if it had been generated from a directory of the repository, or of a
+    /// package, which has the path `package` in messages. Returns also the repository with its
+    /// copy.
     pub(crate) fn read(
         &self,
         from: &Path,
+        package: Option<&Path>,
         repository: &Repository,
         environment: &BTreeMap<String, String>,
     ) -> (Repository, Unit) {
@@ -240,10 +248,14 @@ impl GeneratedUnit {
             to: self.directory.clone(),
             from: from.to_owned(),
         });
-        let repository = repository.with_copies(&copies);
+        let mut repository = repository.with_copies(&copies);
+        if let Some(shown) = package {
+            repository = repository.with_package(from, shown);
+        }
         let mut evaluation = Evaluation::new(&repository, environment);
         evaluation.values = given_values(self.values.as_ref(), &self.directory, &repository);
         let mut unit = read_with(&evaluation, &self.directory);
+        unit.inputs.is_partial |= self.has_more_inputs;
         unit.files.extend(self.stack_files.iter().cloned());
         (repository, unit)
     }
@@ -398,6 +410,7 @@ impl Reader<'_> {
             values: component.values,
             copies: stack.copies.clone(),
             stack_files,
+            has_more_inputs: component.has_more_inputs,
             is_of_template,
         };
         if let Some(other) = self.read.units.insert(directory.clone(), unit) {
@@ -479,6 +492,17 @@ struct Components {
     needs_values: bool,
 }
 
+/// Whether a block is an `autoinclude` that adds nothing but dependencies on other units, and inputs.
+fn adds_only_inputs(block: &Block) -> bool {
+    if block.ident.as_str() != "autoinclude" {
+        return false;
+    }
+    let mut attributes = block.body.attributes();
+    let mut blocks = block.body.blocks();
+    attributes.all(|attribute| attribute.key.as_str() == "inputs")
+        && blocks.all(|inner| ["dependency", "dependencies"].contains(&inner.ident.as_str()))
+}
+
 impl Component {
     fn of(block: &Block, is_unit: bool, parsed: &ParsedFile<'_>, evaluator: &Evaluator) -> Self {
         let mut location = Location::new(&parsed.file, block.ident.span().unwrap_or_default());
@@ -486,6 +510,7 @@ impl Component {
         let mut source = None;
         let mut path = None;
         let mut values = None;
+        let mut is_relative_to_source = Ok(false);
         let mut is_beside = Ok(false);
         let mut is_enabled = Ok(true);
         for attribute in block.body.attributes() {
@@ -497,6 +522,9 @@ impl Component {
                 }
                 "path" => path = Some(evaluator.evaluate(value)),
                 "values" => values = Some(evaluator.evaluate(value)),
+                "update_source_with_cas" => {
+                    is_relative_to_source = evaluator.evaluate(value).as_bool();
+                }
                 "no_dot_terragrunt_stack" => is_beside = evaluator.evaluate(value).as_bool(),
                 "enabled" => is_enabled = evaluator.evaluate(value).as_bool(),
                 _ => {}
@@ -505,18 +533,26 @@ impl Component {
                 placed = Location::new(&parsed.file, attribute.span().unwrap_or_default());
             }
         }
-        let inner = block.body.blocks().next();
-        let block =
-            inner.map(|inner| Location::new(&parsed.file, inner.ident.span().unwrap_or_default()));
+        let mut has_more_inputs = false;
+        let mut unread = None;
+        for inner in block.body.blocks() {
+            if is_unit && adds_only_inputs(inner) {
+                has_more_inputs = true;
+            } else {
+                unread.get_or_insert(inner.ident.span().unwrap_or_default());
+            }
+        }
         Self {
             is_unit,
             source,
             location,
             path,
             values,
+            is_relative_to_source,
             is_beside,
             is_enabled,
-            block,
+            block: unread.map(|span| Location::new(&parsed.file, span)),
+            has_more_inputs,
             placed,
         }
     }
@@ -561,11 +597,15 @@ impl Component {
             let location = self.location.clone();
             return Ok(GeneratedFrom::Remote(source.to_string(), location));
         };
-        let Ok(directory) = repository.resolve(&join(&stack.directory, path)) else {
+        let tree = repository.tree();
+        let mut base = Cow::Borrowed(stack.directory.as_path());
+        if self.is_relative_to_source != Ok(false) {
+            base = tree.original(&stack.directory);
+        }
+        let Ok(directory) = repository.resolve(&join(&base, path)) else {
             let reason = format!("the source of the {kind} is not in the repository");
             return Err(self.unknown_source(reason));
         };
-        let tree = repository.tree();
         let (name, has_file) = if self.is_unit {
             ("terragrunt.hcl", is_unit(tree, &directory))
         } else {

@@ -292,6 +292,14 @@ fn source_of(
     repository: &Repository,
 ) -> Outcome<UnitSource> {
     if let Some(source) = terraform_argument(configuration, "source") {
+        // Terragrunt resolves such a source before it copies the unit.
+        let is_resolved_before = match terraform_argument(configuration, "update_source_with_cas") {
+            Some(value) => value.as_bool()?,
+            None => false,
+        };
+        if is_resolved_before && repository.tree().original(directory) != directory {
+            return unknown("update_source_with_cas is not evaluated");
+        }
         return module_source(&source.as_string()?, directory, repository);
     }
     // A part of the configuration that is unknown may set a source.

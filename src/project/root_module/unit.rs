@@ -31,6 +31,8 @@ pub(in crate::project) struct TerragruntUnit {
     pub(in crate::project) read: terragrunt::Unit,
     /// Whether a stack generates it, and its lock file is in that directory.
     is_locked_where_generated: bool,
+    /// The directory from which a stack generates it, if that is in a package.
+    package: Option<FetchedModule>,
 }
 
 impl TerragruntUnit {
@@ -56,6 +58,7 @@ impl TerragruntUnit {
             repository,
             read,
             is_locked_where_generated: false,
+            package: None,
         })
     }
 
@@ -65,13 +68,43 @@ impl TerragruntUnit {
         from: &Path,
         stacks: &RepositoryStacks,
     ) -> Self {
-        let (repository, read) = unit.read(from, stacks.repository(), stacks.variables());
+        let (repository, read) = unit.read(from, None, stacks.repository(), stacks.variables());
         Self {
             root: repository.shown(&unit.directory),
             repository,
             read,
             is_locked_where_generated: false,
+            package: None,
         }
+    }
+
+    /// Opens a unit that a stack generates from a directory of a package.
+    ///
+    /// # Errors
+    /// The package has no such directory.
+    pub(in crate::project) fn open_fetched(
+        unit: &GeneratedUnit,
+        package: FetchedModule,
+        stacks: &RepositoryStacks,
+    ) -> Result<Self> {
+        let directory = package.path()?;
+        let shown = package.shown();
+        let repository = stacks.repository();
+        let (repository, mut read) =
+            unit.read(&directory, Some(&shown), repository, stacks.variables());
+        if let Ok(UnitSource::Local(module)) = &read.source
+            && repository.is_in_package(module)
+        {
+            let reason = "a different directory of the unit's package is not read";
+            read.source = Err(Unknown::new(reason, read.source_location.clone()));
+        }
+        Ok(Self {
+            root: shown,
+            repository,
+            read,
+            is_locked_where_generated: true,
+            package: Some(package),
+        })
     }
 
     /// The same unit with a lock file in the directory in which a stack generates it.
@@ -300,6 +333,9 @@ impl TerragruntUnit {
 
         let mut source = None;
         let module = match &read.source {
+            Ok(UnitSource::Unit) if self.package.is_some() => {
+                self.package.clone().map(ModulePath::Package)
+            }
             Ok(UnitSource::Local(module)) if repository.tree().is_dir(module) => {
                 Some(ModulePath::Directory(repository.shown(module)))
             }

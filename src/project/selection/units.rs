@@ -7,12 +7,15 @@ use crate::configuration::DirectoryListing;
 use crate::configuration::terragrunt::{
     self, GENERATED_UNITS, GeneratedFrom, GeneratedUnit, STACK, Unknown,
 };
+use crate::modules::fetched::ModuleRequest;
+use crate::modules::{ModuleSource, RemoteSource};
 use crate::project::coverage::DirectoryKind;
 use crate::project::root_module::repository_stacks::RepositoryStacks;
 use crate::project::root_module::roots::{FoundRoot, normal};
 use crate::project::root_module::searched_repository::SearchedRepository;
 use crate::project::root_module::unit::TerragruntUnit;
 use crate::project::session::Session;
+use crate::provider::{ConstraintList, Dialect};
 use crate::system::{Tree, files};
 
 /// Maximum number of copies of a unit that share its lock file.
@@ -109,10 +112,9 @@ impl Session<'_> {
             Ok(GeneratedFrom::Directory(source)) => {
                 TerragruntUnit::open_generated(unit, source, stacks).locked_where_generated()
             }
-            Ok(GeneratedFrom::Remote(_, location)) => {
-                let reason = "the source of the unit is not in the repository";
-                return Err(Unknown::new(reason, Some(location.clone())));
-            }
+            Ok(GeneratedFrom::Remote(address, location)) => self
+                .fetch_generated(unit, address, stacks)
+                .map_err(|reason| Unknown::new(reason, Some(location.clone())))?,
             Err(unknown) => return Err(unknown.clone()),
         };
         if opened.read.source.is_ok() && opened.is_empty() {
@@ -120,6 +122,44 @@ impl Session<'_> {
             return Err(Unknown::new(reason, None));
         }
         Ok(opened)
+    }
+
+    /// Opens a unit that a stack generates from a package of elsewhere, or returns the reason why it
+    /// is not known.
+    fn fetch_generated(
+        &self,
+        unit: &GeneratedUnit,
+        address: &str,
+        stacks: &RepositoryStacks,
+    ) -> Result<TerragruntUnit, String> {
+        const ELSEWHERE: &str = "the source of the unit is not in the repository";
+        self.modules.secrets.learn_address(address);
+        let Ok(source) = RemoteSource::detect(address, "") else {
+            return Err(ELSEWHERE.to_owned());
+        };
+        let source = ModuleSource::Remote(source);
+        let Some(request) = ModuleRequest::new(source, ConstraintList::default()) else {
+            return Err(ELSEWHERE.to_owned());
+        };
+        if request.unpinned().is_some() {
+            return Err(format!("{ELSEWHERE}, and not pinned"));
+        }
+        // A change must not choose the hosts that are requested before these are limited.
+        let is_limited = self.options.change.is_none()
+            || self.modules.requested_hosts.get().is_some()
+            || self.modules.is_offline();
+        if !is_limited {
+            return Err(ELSEWHERE.to_owned());
+        }
+        let opened = match self.modules.fetched(Dialect::default(), &request) {
+            Ok(Some(package)) => TerragruntUnit::open_fetched(unit, package, stacks),
+            Ok(None) => return Err(format!("{ELSEWHERE}, and was not fetched")),
+            Err(errors) => Err(errors),
+        };
+        opened.map_err(|errors| match errors.into_iter().next() {
+            Some(error) => format!("{ELSEWHERE}: {}", error.message),
+            None => ELSEWHERE.to_owned(),
+        })
     }
 
     /// The root module at a path that does not exist, but where a stack generates a unit.

@@ -9,6 +9,7 @@ mod mirrored_modules;
 mod numbers;
 mod refused_by_init;
 mod returns;
+mod stacks;
 mod tests_only;
 mod upgrades;
 

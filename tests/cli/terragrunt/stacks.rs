@@ -3,7 +3,7 @@
 use super::super::lock::requires;
 use super::{LOCK_ALL, Providers, found, generate, verify};
 use provlock_test::git::Repository;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{TestEnvironment, str, with_slashes};
 
 /// A unit that runs the module that its values name.
 const UNIT: &str = "terraform {\n  source = \"${get_repo_root()}/modules//${values.module}\"\n}\n";
@@ -158,6 +158,23 @@ fn values_of_stacks_are_computed_as_those_of_units() {
             .assert_stdout_has("warning[requirements-not-known]")
             .assert_stdout_has(reason);
     }
+}
+
+#[test]
+fn a_stack_may_add_dependencies_to_a_unit_and_nothing_else() {
+    let environment = project(&Providers::publish());
+    environment.write("live/.terragrunt-stack/a/.terraform.lock.hcl", "");
+    let stack = |added: &str| {
+        let block = format!("\n}}\nautoinclude {{\n{added}\n}}\n}}\n");
+        app("a", "\"null\"").replace("\n  }\n}\n", &block)
+    };
+    let dependency = "dependency \"b\" {\n  config_path = \"../b\"\n}\n\
+                      inputs = {\n  b = dependency.b.outputs.b\n}";
+    environment.write("live/terragrunt.stack.hcl", stack(dependency));
+    assert_eq!(verify(&environment), [not_locked("null")]);
+    let source = stack("terraform {\n  source = \"../x\"\n}");
+    let reason = "blocks in units of stacks are not read";
+    assert_not_known(&environment, "a", &source, reason);
 }
 
 #[test]
@@ -441,6 +458,104 @@ fn a_stack_of_a_change_hides_no_root_module() {
     output
         .assert_code(1)
         .assert_stdout_has("hashicorp/null is required, but not locked");
+}
+
+/// A git repository with units, and the source of a unit in it.
+fn catalog(environment: &TestEnvironment, unit: &str) -> String {
+    let catalog = environment.root().join("catalog");
+    environment.write(catalog.join("units/app/terragrunt.hcl"), UNIT);
+    environment.write(catalog.join("units/own/terragrunt.hcl"), "");
+    environment.write(
+        catalog.join("units/own/main.tf"),
+        "module \"name\" {\n  source = \"./name\"\n}\n",
+    );
+    environment.write(
+        catalog.join("units/own/name/main.tf"),
+        requires("hashicorp/tls", "~> 4.0"),
+    );
+    if !catalog.join(".git").exists() {
+        environment.git_init(&catalog);
+        environment.commit_all(&catalog);
+        environment.git(&catalog, ["tag", "v1.0.0"]);
+    }
+    let directory = with_slashes(catalog.to_str().unwrap());
+    format!(
+        "git::file:///{}//units/{unit}",
+        directory.trim_start_matches('/')
+    )
+}
+
+#[test]
+fn units_of_a_pinned_repository_are_fetched() {
+    let providers = Providers::publish();
+    let Providers { null, tls, .. } = &providers;
+    let environment = project(&providers);
+    let pinned = format!("{}?ref=v1.0.0", catalog(&environment, "app"));
+    let own = format!("{}?ref=v1.0.0", catalog(&environment, "own"));
+    let values = "values = {\n    module = \"null\"\n  }";
+    environment.write(
+        "live/terragrunt.stack.hcl",
+        unit_block("a", &pinned, values) + &unit_block("own", &own, ""),
+    );
+    for unit in ["a", "own"] {
+        environment.write(
+            format!("live/.terragrunt-stack/{unit}/.terraform.lock.hcl"),
+            "",
+        );
+    }
+    environment.provlock(LOCK_ALL).assert_code(0);
+    assert_eq!(
+        environment.read("live/.terragrunt-stack/a/.terraform.lock.hcl"),
+        Providers::lock_file(&[(null, "~> 3.0")])
+    );
+    assert_eq!(
+        environment.read("live/.terragrunt-stack/own/.terraform.lock.hcl"),
+        Providers::lock_file(&[(tls, "~> 4.0")])
+    );
+    assert_eq!(verify(&environment), [""; 0]);
+    environment.write(
+        "live/terragrunt.stack.hcl",
+        unit_block("a", &pinned, &values.replace("null", "random")),
+    );
+    let output = environment.provlock(["verify", "-r"]);
+    output
+        .assert_code(1)
+        .assert_stdout_has("hashicorp/random is required, but not locked");
+
+    let branch = pinned.replace("v1.0.0", "main");
+    let none = pinned.replace("v1.0.0", "v2.0.0");
+    for (source, reason) in [
+        (
+            branch,
+            "the source of the unit is not in the repository, and not pinned",
+        ),
+        (none, "the source of the unit is not in the repository"),
+    ] {
+        let stack = unit_block("a", &source, values);
+        assert_not_known(&environment, "a", &stack, reason);
+    }
+}
+
+/// Terragrunt regenerates a unit from its source, and does not change other files.
+#[test]
+fn git_may_keep_only_the_lock_files_of_generated_units() {
+    let providers = Providers::publish();
+    let repository = Repository::around(with_shared_state(&providers));
+    let environment = &repository.environment;
+    environment.write(
+        ".gitignore",
+        "**/.terragrunt-stack/**\n!**/.terragrunt-stack/**/\n!**/.terragrunt-stack/**/.terraform.lock.hcl\n",
+    );
+    environment.write("live/.terragrunt-stack/a/.terraform.lock.hcl", "");
+    environment.provlock(LOCK_ALL).assert_code(0);
+    for unit in ["a", "b"] {
+        let lock_file =
+            environment.read(format!("live/.terragrunt-stack/{unit}/.terraform.lock.hcl"));
+        assert!(lock_file.contains("provider"), "{unit}");
+    }
+    environment.commit_all(".");
+    let output = environment.provlock(["verify", "-r", "--allow", "single-platform"]);
+    output.assert_code(0).assert_lacks("warning");
 }
 
 /// Fails unless the lock file of a unit that is not generated is checked on its own for a reason,
