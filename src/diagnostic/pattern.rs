@@ -30,6 +30,32 @@ impl Pattern {
         Self(vec![Part::Text(text.into())])
     }
 
+    /// The names in the lists with a noun.
+    pub(crate) fn names(&self, noun: &str) -> BTreeSet<String> {
+        let mut all = BTreeSet::new();
+        for part in &self.0 {
+            if let Part::Names { names, noun: other } = part
+                && *other == noun
+            {
+                all.extend(names.iter().cloned());
+            }
+        }
+        all
+    }
+
+    /// The same message without some of the names in its lists with a noun.
+    #[must_use]
+    pub(crate) fn omitting(mut self, noun: &str, removed: &BTreeSet<String>) -> Self {
+        for part in &mut self.0 {
+            if let Part::Names { names, noun: other } = part
+                && *other == noun
+            {
+                names.retain(|name| !removed.contains(name));
+            }
+        }
+        self
+    }
+
     /// Adds words.
     #[must_use]
     pub(crate) fn and_text(mut self, text: impl Into<String>) -> Self {

@@ -1,10 +1,12 @@
 //! Severity overrides: which findings in a root module are reported, and with which severity.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::mem::take;
 
 use super::audited_root::{VerifiedRoot, is_about_address};
-use crate::diagnostic::{Code, Collector, Diagnostic, Reason};
+use super::platforms::PLATFORM;
+use crate::diagnostic::{Code, Collector, Diagnostic, Pattern, Reason, Severity};
+use crate::provider::ProviderAddress;
 use crate::settings::Levels;
 
 impl VerifiedRoot {
@@ -27,7 +29,7 @@ impl VerifiedRoot {
         for finding in take(&mut self.findings) {
             findings.extend(self.reported(finding, caller));
         }
-        let causes = without_consequences(findings);
+        let causes = without_consequences(without_lost_platforms(findings));
         self.findings
             .extend(Collector::for_one_of(one_of).merged(causes));
     }
@@ -71,6 +73,67 @@ fn without_consequences(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut index = 0..;
     findings.retain(|_| index.next().is_none_or(|index| !removed.contains(&index)));
     findings
+}
+
+/// Platforms that the change removes from an entry, according to a finding.
+struct Lost {
+    severity: Severity,
+    names: BTreeSet<String>,
+}
+
+/// Removes the platforms that an entry lacks because the change removes their hashes: the finding
+/// about the change tells the cause, and names them, too. A finding that is less severe hides
+/// nothing.
+fn without_lost_platforms(findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut lost = HashMap::new();
+    for finding in &findings {
+        if finding.code == Code::PlatformsLost
+            && let [provider] = &finding.providers[..]
+            && let Some(pattern) = &finding.pattern
+        {
+            let of_entry = Lost {
+                severity: finding.severity,
+                names: pattern.names(PLATFORM),
+            };
+            lost.insert(provider.clone(), of_entry);
+        }
+    }
+    findings
+        .into_iter()
+        .filter_map(|finding| without_lost(finding, &lost))
+        .collect()
+}
+
+/// A finding without the platforms that its entry loses; `None` if nothing is left of it.
+fn without_lost(finding: Diagnostic, lost: &HashMap<ProviderAddress, Lost>) -> Option<Diagnostic> {
+    let [provider] = &finding.providers[..] else {
+        return Some(finding);
+    };
+    let Some(of_entry) = lost.get(provider) else {
+        return Some(finding);
+    };
+    if of_entry.severity < finding.severity {
+        return Some(finding);
+    }
+    if finding.code == Code::PlatformNotCovered {
+        return None;
+    }
+    if finding.code != Code::PlatformMissing {
+        return Some(finding);
+    }
+    let Some(pattern) = &finding.pattern else {
+        return Some(finding);
+    };
+    let named = pattern.names(PLATFORM);
+    // One that is not published has no such list.
+    if named.is_empty() {
+        return Some(finding);
+    }
+    if named.is_subset(&of_entry.names) {
+        return None;
+    }
+    let pattern: Pattern = pattern.clone().omitting(PLATFORM, &of_entry.names);
+    Some(finding.with_pattern(pattern))
 }
 
 /// Sort key of causes: a look-alike is kept first.

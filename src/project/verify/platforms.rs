@@ -12,6 +12,9 @@ use crate::provider::{AddressParts, Hash, Platform};
 use crate::settings::PlatformSelection;
 use crate::system::{Tree, files};
 
+/// Noun of the lists of platforms in messages.
+pub(super) const PLATFORM: &str = "platform";
+
 /// Result of comparing an entry with the required platforms.
 pub(super) struct ComparedEntry<'a> {
     entry: &'a Entry,
@@ -238,7 +241,7 @@ pub(super) fn missing(
     let pattern = Pattern::text("no h1 of ")
         .and_names("provider", [root.release(entry)])
         .and_text(" for ")
-        .and_names("platform", platforms.iter().map(ToString::to_string))
+        .and_names(PLATFORM, platforms.iter().map(ToString::to_string))
         .and_text(" is recorded");
     let error = finding(Code::PlatformMissing, String::new(), &entry.block, "");
     Some(error.with_pattern(pattern).help(root.lock_remedy()))

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::audited_root::{AuditedRoot, VerifiedRoot, finding};
+use super::platforms::PLATFORM;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, LockRemedy, Pattern, Severity};
 use crate::lockfile::{self, Entry, LockedProvider, ProviderDiff};
@@ -35,6 +36,12 @@ pub(super) fn check_with(
     if root.is_policy_only() {
         return;
     }
+    let mut not_covered = BTreeSet::new();
+    for finding in &report.findings {
+        if finding.code == Code::PlatformNotCovered {
+            not_covered.extend(finding.providers.iter().cloned());
+        }
+    }
     for change in lockfile::diff(before.locks(), root.lock_file.locks()).changes() {
         let Some(entry) = root.lock_file.entry(&change.address) else {
             continue;
@@ -44,7 +51,12 @@ pub(super) fn check_with(
             release.learn(cache.platforms_of(&entry.address, &entry.locked.version));
         }
         if let Some(lost) = LostPlatforms::of(change, &release) {
-            report.findings.push(lost.finding(root, entry));
+            let mut finding = lost.finding(root, entry);
+            // Too few hashes are left for the required platforms.
+            if not_covered.contains(&entry.address) {
+                finding.severity = Severity::Error;
+            }
+            report.findings.push(finding);
         }
     }
 }
@@ -103,7 +115,7 @@ impl LostPlatforms {
             pattern = pattern.and_text(unnamed);
         } else {
             let named = self.named.iter().map(ToString::to_string);
-            pattern = pattern.and_names("platform", named);
+            pattern = pattern.and_names(PLATFORM, named);
             if self.unnamed > 0 {
                 pattern = pattern.and_text(format!(" and {unnamed}"));
             }

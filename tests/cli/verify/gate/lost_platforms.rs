@@ -249,3 +249,89 @@ fn a_platform_that_the_settings_of_the_base_name_must_not_be_lost() {
         .assert_code(0)
         .assert_stdout_has("warning[platforms-lost]: ");
 }
+
+/// Codes and platforms of findings about platforms.
+fn about_platforms(project: &Project, more: &[&str]) -> Vec<String> {
+    let arguments = ["verify", "--online", "--no-cache", "--base", "HEAD"];
+    let output = project
+        .environment
+        .provlock(arguments.iter().chain(more).copied());
+    let lines = output.stdout.lines();
+    lines
+        .filter(|line| line.contains("[platform"))
+        .map(|line| {
+            let (code, message) = line.split_once(": ").unwrap();
+            let (_, platforms) = message.split_once(" for ").unwrap_or_default();
+            format!("{code} {platforms}").trim().to_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn a_lost_platform_is_one_finding() {
+    let settings = "platforms = [\"darwin_arm64\", \"linux_amd64\", \"linux_arm64\"]\n";
+    let project = Project::new(Some(PackagesMap::Right), settings);
+    project.keep(&TWO);
+    assert_eq!(
+        about_platforms(&project, &[]),
+        ["error[platforms-lost] darwin_arm64"]
+    );
+    project.keep(&["linux_amd64"]);
+    assert_eq!(
+        about_platforms(&project, &[]),
+        ["error[platforms-lost] darwin_arm64 and linux_arm64"]
+    );
+
+    // The requirement stays if the finding about the change is not reported, or less severe.
+    let missing = "error[platform-missing] darwin_arm64 and linux_arm64 is recorded";
+    assert_eq!(
+        about_platforms(&project, &["--allow", "platforms-lost"]),
+        [missing]
+    );
+    assert_eq!(
+        about_platforms(&project, &["--warn", "platforms-lost"]),
+        [
+            missing,
+            "warning[platforms-lost] darwin_arm64 and linux_arm64"
+        ]
+    );
+}
+
+#[test]
+fn a_platform_that_was_missing_before_is_a_finding_of_its_own() {
+    let settings = "platforms = [\"darwin_arm64\", \"linux_amd64\", \"linux_arm64\"]\n";
+    let project = Project::new(Some(PackagesMap::Right), settings);
+    project.keep(&TWO);
+    project.environment.commit_all(".");
+    assert_eq!(
+        about_platforms(&project, &[]),
+        ["error[platform-missing] darwin_arm64 is recorded"]
+    );
+    project.keep(&["linux_amd64"]);
+    assert_eq!(
+        about_platforms(&project, &[]),
+        [
+            "error[platform-missing] darwin_arm64 is recorded",
+            "error[platforms-lost] linux_arm64"
+        ]
+    );
+}
+
+#[test]
+fn too_few_hashes_after_a_loss_are_one_finding() {
+    let settings = "platforms = [\"darwin_arm64\", \"linux_amd64\", \"linux_arm64\"]\n";
+    let project = Project::new(None, settings);
+    project.keep(&TWO);
+    let checked = || {
+        let arguments = ["verify", "--no-cache", "--base", "HEAD"];
+        let output = project.environment.provlock(arguments);
+        let lines = output.stdout.lines();
+        lines
+            .filter(|line| line.contains("[platform"))
+            .map(|line| line.split_once(':').unwrap().0.to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(checked(), ["error[platforms-lost]"]);
+    project.environment.commit_all(".");
+    assert_eq!(checked(), ["error[platform-not-covered]"; 2]);
+}
