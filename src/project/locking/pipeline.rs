@@ -13,10 +13,10 @@ use crate::packages::{ProgressSink, Source};
 use crate::project::event::{Event, LockedRootModule, Report, RootOutcome};
 use crate::project::options::{LockOptions, UpgradeOptions};
 use crate::project::plan::moves::UpgradePlan;
-use crate::project::plan::prepared::Prepared;
+use crate::project::plan::prepared::{Prepared, PreparedModules};
 use crate::project::plan::rewrites::{self, Rewrites};
 use crate::project::plan::{
-    self, LockOutcome, LockRequest, Question, Questions, RecordedEntries, SelectedVersions,
+    self, Listings, LockOutcome, LockRequest, LockRun, Question, RecordedEntries, SelectedVersions,
 };
 use crate::project::root_module::RootModule;
 use crate::project::root_module::linked_lock_files::{LOCK_FILES, Linked};
@@ -146,12 +146,16 @@ impl Session<'_> {
             |questions| {
                 run(&Pipeline {
                     session: self,
-                    options,
-                    upgrade,
+                    run: LockRun {
+                        options,
+                        upgrade,
+                        questions,
+                        recorded: RecordedEntries::default(),
+                        is_offline: self.options.offline,
+                        cache: self.hash_cache.as_ref(),
+                        progress,
+                    },
                     offline,
-                    questions,
-                    progress,
-                    recorded: RecordedEntries::default(),
                     blocks: CanonicalBlocks::default(),
                     editing: Permits::default(),
                     planning: Mutex::default(),
@@ -165,13 +169,9 @@ impl Session<'_> {
 /// The steps from a root module to its lock file, and what root modules share on the way.
 pub(super) struct Pipeline<'a, 'b> {
     session: &'a Session<'b>,
-    options: &'a LockOptions,
-    upgrade: Option<&'a UpgradeOptions>,
+    run: LockRun<'a>,
     /// Source of all root modules of an offline run.
     offline: Option<Arc<Source>>,
-    questions: &'a Questions<'a>,
-    progress: ProgressSink<'a>,
-    recorded: RecordedEntries,
     blocks: CanonicalBlocks,
     /// Let one root module for each core edit its lock file, so that most find the blocks that
     /// others have written.
@@ -183,9 +183,10 @@ pub(super) struct Pipeline<'a, 'b> {
 }
 
 /// A root module whose versions are selected.
-struct Planned {
+struct Planned<'a> {
     prepared: Prepared,
     source: Arc<Source>,
+    listings: Option<Listings<'a>>,
     selection: SelectedVersions,
     /// Moves of providers and modules, in an upgrade.
     plan: Option<UpgradePlan>,
@@ -213,7 +214,7 @@ fn unedited(quoted: &Location) -> Option<ConstraintEdit> {
     })
 }
 
-impl Planned {
+impl Planned<'_> {
     fn edits(&self) -> impl Iterator<Item = &ConstraintEdit> {
         self.plan.iter().flat_map(|plan| &plan.edits)
     }
@@ -243,7 +244,9 @@ impl Planned {
 }
 
 /// The plans of the root modules that could be planned and require a named provider.
-fn successful(plans: &[Result<Option<Planned>>]) -> impl Iterator<Item = &Planned> {
+fn successful<'a, 'b>(
+    plans: &'b [Result<Option<Planned<'a>>>],
+) -> impl Iterator<Item = &'b Planned<'a>> {
     plans.iter().flatten().flatten()
 }
 
@@ -263,6 +266,7 @@ impl Pipeline<'_, '_> {
         // plans take much memory.
         let mut early_plans = Vec::new();
         if self
+            .run
             .upgrade
             .is_some_and(|options| options.rewrite_constraints)
         {
@@ -295,7 +299,11 @@ impl Pipeline<'_, '_> {
     }
 
     /// Plans all root modules. They fail if they need different texts of a shared constraint.
-    fn plan_together(&self, list: &[FoundRoot], threads: usize) -> Vec<Result<Option<Planned>>> {
+    fn plan_together(
+        &self,
+        list: &[FoundRoot],
+        threads: usize,
+    ) -> Vec<Result<Option<Planned<'_>>>> {
         let mut plans = parallel::map(list.iter().collect(), threads, |root| self.plan(root));
         let has_edits = successful(&plans).any(|plan| plan.edits().next().is_some());
         if has_edits {
@@ -308,21 +316,33 @@ impl Pipeline<'_, '_> {
         plans
     }
 
-    /// Opens a root module and selects its versions. `None` for a root module that requires no
-    /// named provider.
-    fn plan(&self, root: &FoundRoot) -> Result<Option<Planned>> {
+    /// Plans a root module, the first steps of locking it: nothing is fetched but modules, and
+    /// lists of versions. `None` for a root module that requires no named provider.
+    fn plan(&self, root: &FoundRoot) -> Result<Option<Planned<'_>>> {
+        // 1. Read the settings, the lock files and the requirements, with the modules that the
+        // root module calls.
         let Some(prepared) = self.open(root)? else {
             return Ok(None);
         };
+
+        // 2. Find the source of the packages, and publication dates if something depends on them.
         let source = self.source_of(&prepared)?;
-        let request = self.request(&prepared, &source)?;
-        let planned = self
+        let listings = self.listings(&prepared)?;
+
+        // 3. Select a version for each provider.
+        let request = self.request(&prepared, &source, listings);
+        let selected = self
             .check_calls(&prepared)
             .and_then(|()| self.select(&request));
-        let (selection, plan) = planned.map_err(|errors| prepared.root.name_sharing(errors))?;
+        let mut selection = selected.map_err(|errors| prepared.root.name_sharing(errors))?;
+        let mut plan = None;
+        if self.run.upgrade.is_some() {
+            plan = Some(selection.upgrade_plan(&request));
+        }
         Ok(Some(Planned {
             prepared,
             source,
+            listings,
             selection,
             plan,
         }))
@@ -333,7 +353,7 @@ impl Pipeline<'_, '_> {
     fn carry_out(
         &self,
         root: &FoundRoot,
-        planned: Result<Option<Planned>>,
+        planned: Result<Option<Planned<'_>>>,
         rewrites: &Rewrites,
     ) -> Result<Option<RootOutcome>> {
         // Edits of other root modules depend on the plan of this one.
@@ -348,15 +368,16 @@ impl Pipeline<'_, '_> {
         }
     }
 
-    /// Fetches the packages of a planned root module, records its entries, and writes its files.
+    /// Takes a planned root module through the other steps.
     fn attempt(
         &self,
-        planned: Result<Option<Planned>>,
+        planned: Result<Option<Planned<'_>>>,
         rewrites: &Rewrites,
     ) -> std::result::Result<Option<RootOutcome>, WriteError> {
         let Some(Planned {
             prepared,
             source,
+            listings,
             selection,
             plan,
         }) = planned?
@@ -364,16 +385,22 @@ impl Pipeline<'_, '_> {
             return Ok(None);
         };
         let plan = match plan {
-            Some(plan) if self.is_plan_only() => {
+            Some(plan) if self.run.is_plan_only() => {
                 return Ok(Some(RootOutcome::Planned(Box::new(prepared), plan)));
             }
             plan => plan,
         };
-        let request = self.request(&prepared, &source)?;
+
+        // 4. Fetch the packages, and decide which hashes are recorded.
+        let request = self.request(&prepared, &source, listings);
         let outcome = self
             .record(&request, &selection)
             .map_err(|errors| prepared.root.name_sharing(errors))?;
+
+        // 5. Change the bytes of the old lock files.
         let mut locked = self.edit(prepared, outcome, plan)?;
+
+        // 6. Replace the files that change: all or none.
         let root = &locked.prepared.root;
         let warning = match self.write(&locked, rewrites) {
             Ok(warning) => warning,
@@ -391,8 +418,9 @@ impl Pipeline<'_, '_> {
         let source = self.source_of(prepared)?;
         self.session.announce();
         self.notify_hosts(prepared);
-        let request = self.request(prepared, &source)?;
-        let (selection, _) = self.select(&request)?;
+        let listings = self.listings(prepared)?;
+        let request = self.request(prepared, &source, listings);
+        let selection = self.select(&request)?;
         self.record(&request, &selection)
     }
 
@@ -400,8 +428,8 @@ impl Pipeline<'_, '_> {
     fn open(&self, root: &FoundRoot) -> Result<Option<Prepared>> {
         let mut prepared = self
             .session
-            .read_to_lock(root, self.options, self.upgrade)?;
-        if root.is_one_of_several && !self.options.providers.is_empty() {
+            .read_to_lock(root, self.run.options, self.run.upgrade)?;
+        if root.is_one_of_several && !self.run.options.providers.is_empty() {
             let required = &prepared.requirements.providers;
             prepared
                 .only
@@ -435,72 +463,50 @@ impl Pipeline<'_, '_> {
         }
     }
 
-    /// The rules by which the providers of a root module are locked.
-    ///
-    /// # Errors
-    /// A minimum age applies to a provider, and publication dates are unknown.
+    /// A request to lock a root module.
     fn request<'r>(
         &'r self,
         prepared: &'r Prepared,
         source: &'r Arc<Source>,
-    ) -> Result<LockRequest<'r>> {
-        let Self {
-            session,
-            options,
-            questions,
-            progress,
-            recorded,
-            ..
-        } = self;
-        let upgrade = self.upgrade.filter(|options| options.moves_providers());
+        listings: Option<Listings<'r>>,
+    ) -> LockRequest<'r> {
+        LockRequest {
+            run: &self.run,
+            prepared,
+            source,
+            listings,
+        }
+    }
+
+    /// Publication dates and registry data about providers, if something depends on them.
+    ///
+    /// # Errors
+    /// A minimum age applies to a provider, and publication dates are unknown.
+    fn listings(&self, prepared: &Prepared) -> Result<Option<Listings<'_>>> {
         let RootModule {
             settings: Settings { policy, .. },
             dialect,
             ..
         } = &prepared.root;
         let has_age = prepared.minimum_age.is_some();
-        let listings = if has_age || policy.judges_listings() {
-            session.listings(*dialect)?
-        } else if upgrade.is_some_and(|options| options.release_info) {
-            session.listings(*dialect).ok().flatten()
-        } else {
-            None
-        };
-        let request = LockRequest {
-            prepared,
-            options,
-            upgrade,
-            source,
-            questions,
-            recorded,
-            is_offline: session.options.offline,
-            cache: session.hash_cache.as_ref(),
-            listings,
-            progress,
-        };
-        if !has_age || listings.is_some() {
-            return Ok(request);
+        if has_age || policy.judges_listings() {
+            let listings = self.session.listings(*dialect)?;
+            if has_age && listings.is_none() && self.run.selects_by_age(prepared) {
+                return Err(dates_not_known().into());
+            }
+            return Ok(listings);
         }
-        if request
-            .selected_by_age()
-            .iter()
-            .all(|address| policy.is_exempt_from_min_age(address, *dialect))
-        {
-            return Ok(request);
+        match self.run.provider_upgrade() {
+            Some(options) if options.release_info => {
+                Ok(self.session.listings(*dialect).ok().flatten())
+            }
+            _ => Ok(None),
         }
-        let message = "min-age is set, but publication dates are unknown offline";
-        let help = Help::text("to ignore the age pass ")
-            .and(RunOption::AnyAge)
-            .and_text(", or omit ")
-            .and(RunOption::Offline);
-        Err(Diagnostic::error(Code::InvalidArgument, message)
-            .help(help)
-            .into())
     }
 
     /// Fails if the only root module does not have a named call.
     fn check_calls(&self, prepared: &Prepared) -> Result<()> {
-        let Some(upgrade) = self.upgrade else {
+        let Some(upgrade) = self.run.upgrade else {
             return Ok(());
         };
         // Another root module may have the call.
@@ -518,24 +524,20 @@ impl Pipeline<'_, '_> {
         }
     }
 
-    /// Selects the versions, after asking for everything that is certain to be needed.
-    fn select(&self, request: &LockRequest<'_>) -> Result<(SelectedVersions, Option<UpgradePlan>)> {
-        let mut selection = if request.upgrade.is_none() && self.is_plan_only() {
-            // Only modules move.
-            SelectedVersions::default()
-        } else {
-            plan::select_versions(request, |candidates| {
-                let asks = plan::ask_known_needs(request, candidates);
-                if asks {
-                    self.session.announce();
-                }
-                self.planning_threads(asks || request.asks_while_planning())
-            })?
-        };
-        let plan = self
-            .upgrade
-            .map(|_| selection.upgrade_plan(request, self.is_plan_only()));
-        Ok((selection, plan))
+    /// Selects a version for each provider, after asking for everything that is certain to be
+    /// needed.
+    fn select(&self, request: &LockRequest<'_>) -> Result<SelectedVersions> {
+        // Only modules move.
+        if self.run.is_plan_only() && self.run.provider_upgrade().is_none() {
+            return Ok(SelectedVersions::default());
+        }
+        plan::select_versions(request, |candidates| {
+            let asks = plan::ask_known_needs(request, candidates);
+            if asks {
+                self.session.announce();
+            }
+            self.planning_threads(asks || request.asks_while_planning())
+        })
     }
 
     /// Fetches the packages of the selected versions, and records their hashes.
@@ -544,10 +546,15 @@ impl Pipeline<'_, '_> {
         request: &LockRequest<'_>,
         selection: &SelectedVersions,
     ) -> Result<LockOutcome> {
+        // Find out for which platforms packages are needed, which may take requests.
         let (guard, threads) = self.planning_threads(request.asks_while_planning());
         let plans = plan::plan_packages(request, selection, threads)?;
         drop(guard);
+
+        // Hash each package while it arrives, and check SHA256SUMS and its signature.
         let packages = plan::fetch_packages(request, &plans)?;
+
+        // Refuse an entry that contradicts the published release.
         plan::record_entries(request, selection, &plans, packages)
     }
 
@@ -574,8 +581,7 @@ impl Pipeline<'_, '_> {
         let Prepared {
             root,
             lock_file,
-            module_lock_file,
-            module_locks,
+            modules,
             requirements,
             ..
         } = &prepared;
@@ -590,16 +596,17 @@ impl Pipeline<'_, '_> {
             files.extend(change(&root.lock_path, root.lock_bytes.as_ref(), bytes));
         }
         let mut module_changes = Vec::new();
-        if let Some(file) = module_lock_file {
-            let bytes = file
-                .edit(module_locks)
-                .map_err(|errors| root.name(errors))?;
+        if let Some(PreparedModules {
+            lock_file, locks, ..
+        }) = modules
+        {
+            let bytes = lock_file.edit(locks).map_err(|errors| root.name(errors))?;
             files.extend(change(
                 &root.module_lock_path,
                 root.module_lock_bytes.as_ref(),
                 bytes,
             ));
-            module_changes = lockfile::diff(file.locks(), module_locks).entries;
+            module_changes = lockfile::diff(lock_file.locks(), locks).entries;
         }
         Ok(LockedRootModule {
             prepared,
@@ -607,7 +614,7 @@ impl Pipeline<'_, '_> {
             changed: !files.is_empty(),
             files,
             module_changes,
-            written: !self.options.dry_run,
+            written: !self.run.options.dry_run,
             plan,
         })
     }
@@ -619,7 +626,7 @@ impl Pipeline<'_, '_> {
         locked: &LockedRootModule,
         rewrites: &Rewrites,
     ) -> std::result::Result<Option<Diagnostic>, WriteError> {
-        if self.options.dry_run {
+        if self.run.options.dry_run {
             return Ok(None);
         }
         let LockedRootModule {
@@ -644,10 +651,15 @@ impl Pipeline<'_, '_> {
         self.session.sharing.forget_more_than(0);
         Ok(files::read_only(&root.lock_path))
     }
+}
 
-    fn is_plan_only(&self) -> bool {
-        self.upgrade.is_some_and(|options| options.plan_only)
-    }
+fn dates_not_known() -> Diagnostic {
+    let message = "min-age is set, but publication dates are unknown offline";
+    let help = Help::text("to ignore the age pass ")
+        .and(RunOption::AnyAge)
+        .and_text(", or omit ")
+        .and(RunOption::Offline);
+    Diagnostic::error(Code::InvalidArgument, message).help(help)
 }
 
 /// The source of an offline run: the packages in the cache, and the versions in the lock files of

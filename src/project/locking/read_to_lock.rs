@@ -13,8 +13,7 @@ use crate::project::modules::module_candidates::ModuleRules;
 use crate::project::modules::module_choices::ModuleChoices;
 use crate::project::modules::module_locks;
 use crate::project::options::{LockOptions, UpgradeOptions};
-use crate::project::plan::moves::UpgradePlan;
-use crate::project::plan::prepared::Prepared;
+use crate::project::plan::prepared::{Prepared, PreparedModules};
 use crate::project::root_module::roots::FoundRoot;
 use crate::project::root_module::{Reading, RootModule};
 use crate::project::session::Session;
@@ -89,7 +88,7 @@ impl Session<'_> {
         if let Some(refused) = root.refused.take() {
             return Err(refused.into());
         }
-        let mut prepared = self.unread(root, lock_file, options)?;
+        let prepared = self.unread(root, lock_file, options)?;
         let Prepared {
             root,
             lock_file,
@@ -152,8 +151,13 @@ impl Session<'_> {
             }
         };
         choices.report(&mut requirements, options.allow_missing_modules)?;
-        if locks_modules {
-            prepared.module_locks = module_locks::entries(&requirements, &old, &choices)?;
+        let mut modules = None;
+        if let Some(lock_file) = module_lock_file {
+            modules = Some(PreparedModules {
+                lock_file,
+                locks: module_locks::entries(&requirements, &old, &choices)?,
+                plan: choices.plan,
+            });
         }
 
         if requirements.is_incomplete {
@@ -166,8 +170,7 @@ impl Session<'_> {
         }
         requirements.warnings.extend(module_warnings);
         Ok(Prepared {
-            module_lock_file,
-            module_plan: choices.plan,
+            modules,
             requirements,
             ..prepared
         })
@@ -203,9 +206,7 @@ impl Session<'_> {
         Ok(Prepared {
             root,
             lock_file,
-            module_lock_file: None,
-            module_locks: ModuleLocks::new(),
-            module_plan: UpgradePlan::default(),
+            modules: None,
             requirements: Requirements::default(),
             platforms,
             platforms_are_named,

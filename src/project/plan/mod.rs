@@ -23,5 +23,5 @@ pub(crate) use age::{Listings, RejectedVersion, SkippedVersions};
 pub(crate) use outcome::record_entries;
 pub(crate) use packages::{fetch_packages, plan_packages};
 pub(crate) use recorded_entries::RecordedEntries;
-pub(crate) use request::{LockRequest, Question, Questions};
+pub(crate) use request::{LockRequest, LockRun, Question};
 pub(crate) use select::{SelectedVersions, ask_known_needs, select_versions};

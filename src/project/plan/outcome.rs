@@ -62,7 +62,7 @@ pub(crate) fn record_entries(
     plans: &[ProviderPlan<'_>],
     packages: Vec<Arc<Packages>>,
 ) -> Result<LockOutcome> {
-    let LockRequest { prepared, .. } = request;
+    let prepared = request.prepared;
     let mut warnings = prepared.requirements.warnings.clone();
     // The recorded runs of `providers lock` ignore such requirements.
     for refused in refused_by_init(&prepared.requirements, prepared.root.dialect) {
@@ -84,7 +84,7 @@ pub(crate) fn record_entries(
         match recorded(plan, packages, request) {
             Ok(entry) => {
                 warnings.extend(entry.warning.clone());
-                let accepts = request.options.accept_changed_hashes;
+                let accepts = request.run.options.accept_changed_hashes;
                 errors.extend(plan.kept.refusal(
                     &plan.candidate,
                     &plan.platforms,
@@ -125,6 +125,7 @@ fn recorded(
     let is_shared = entry.warning.is_none() && entry.counts.unpublished == 0;
     Ok(if is_shared {
         request
+            .run
             .recorded
             .keep(address, entry, |other| plan.is_for(other))
     } else {
@@ -154,7 +155,7 @@ fn against_signatures(
     for package in packages.values() {
         let authentication = &package.authentication;
         for mut error in policy.against_signature(address, dialect, &release, authentication) {
-            if request.is_offline {
+            if request.run.is_offline {
                 error.message = format!(
                     "the key that signed {release} is unknown offline, and the policy requires a signature"
                 );
@@ -169,7 +170,7 @@ fn against_signatures(
 /// The warning that rules about providers as a whole were not checked.
 fn unchecked_rules(request: &LockRequest<'_>) -> Option<Diagnostic> {
     let policy = &request.prepared.root.settings.policy;
-    if !request.is_offline || !policy.judges_listings() {
+    if !request.run.is_offline || !policy.judges_listings() {
         return None;
     }
     let (code, rules) = match (policy.min_provider_age().is_some(), policy.judges_tiers()) {
@@ -196,7 +197,7 @@ fn joined(
     for (address, entry) in &entries {
         locks.insert((*address).clone(), Arc::clone(&entry.provider));
     }
-    if request.options.prune {
+    if request.run.options.prune {
         warnings.extend(prune(
             &mut locks,
             requirements,

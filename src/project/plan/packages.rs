@@ -147,7 +147,7 @@ fn packages_of(
         if !is_complete && !source.knows_package(&package) {
             continue;
         }
-        results.push(match source.package(&package, request.progress) {
+        results.push(match source.package(&package, request.run.progress) {
             Ok(fetched) => Ok((package.platform, fetched)),
             Err(error) => Err(error.into()),
         });
@@ -179,7 +179,7 @@ fn plan<'a>(
                 covered.extend(
                     prepared
                         .covered
-                        .get_or_init(|| kept_platforms::of_file(locks, source, request.cache)),
+                        .get_or_init(|| kept_platforms::of_file(locks, source, request.run.cache)),
                 );
             }
             if let Some(listed) = listed {
@@ -223,8 +223,8 @@ fn plan<'a>(
         settings, dialect, ..
     } = &prepared.root;
     let is_age_known = candidate.minimum_age.is_some() && !candidate.has_locked(version);
-    let is_looked_up =
-        settings.policy.judges_listings() || (request.upgrade.is_none() && is_age_known);
+    let is_looked_up = settings.policy.judges_listings()
+        || (request.run.provider_upgrade().is_none() && is_age_known);
     if is_looked_up && let Some(listings) = request.listings {
         let mut errors = Diagnostics::default();
         for error in listings.against(candidate.address, &settings.policy, *dialect, source) {
@@ -237,6 +237,7 @@ fn plan<'a>(
     plan.warnings
         .extend(stops_init(&candidate, version, source));
     plan.recorded = request
+        .run
         .recorded
         .find(candidate.address, |entry| plan.is_for(entry));
     Ok(Some(plan))
@@ -293,15 +294,13 @@ fn kept_platforms(
     version: &Version,
     request: &LockRequest<'_>,
 ) -> KeptPlatforms {
-    let LockRequest {
-        prepared, options, ..
-    } = *request;
+    let prepared = request.prepared;
     if prepared.platforms_are_named {
         return KeptPlatforms::default();
     }
     let mut replaced = Vec::new();
     if let Some(locked) = candidate.locked
-        && (locked.version != *version || options.accept_changed_hashes)
+        && (locked.version != *version || request.run.options.accept_changed_hashes)
     {
         replaced.push(locked);
     }

@@ -18,12 +18,8 @@ pub struct Prepared {
     pub root: RootModule,
     /// Its lock file; empty if there is none.
     pub lock_file: LockFile,
-    /// Its lock file of modules, empty if there is none, where its modules are locked, too.
-    pub module_lock_file: Option<ModuleLockFile>,
-    /// Entries for the lock file of modules. Entries of calls that were not read stay unchanged.
-    pub(in crate::project) module_locks: ModuleLocks,
-    /// Versions of the modules that move, and the edits of their calls.
-    pub(in crate::project) module_plan: UpgradePlan,
+    /// Its modules, if they are locked, too.
+    pub(in crate::project) modules: Option<PreparedModules>,
     /// Requirements of its configuration.
     pub requirements: Requirements,
     /// The platforms to lock.
@@ -46,6 +42,16 @@ pub struct Prepared {
     pub(in crate::project) versions: BTreeMap<ProviderAddress, Version>,
 }
 
+/// The modules of a root module, with the entries that lock them.
+pub(in crate::project) struct PreparedModules {
+    /// Their lock file; empty if there is none.
+    pub(in crate::project) lock_file: ModuleLockFile,
+    /// New entries. Entries of calls that were not read stay unchanged.
+    pub(in crate::project) locks: ModuleLocks,
+    /// Versions of the modules that move, and the edits of their calls.
+    pub(in crate::project) plan: UpgradePlan,
+}
+
 impl Prepared {
     /// The requested providers that are required; all required ones if none is requested.
     pub fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
@@ -58,11 +64,14 @@ impl Prepared {
 
     /// Errors about malformed hashes in entries for modules that stay.
     pub(super) fn malformed_module_hashes(&self) -> Vec<Diagnostic> {
-        let Some(file) = &self.module_lock_file else {
+        let Some(PreparedModules {
+            lock_file, locks, ..
+        }) = &self.modules
+        else {
             return Vec::new();
         };
-        file.kept_malformed_hashes(|key, hash| {
-            let entry = self.module_locks.get(key);
+        lock_file.kept_malformed_hashes(|key, hash| {
+            let entry = locks.get(key);
             entry.is_some_and(|entry| entry.hashes.contains(hash))
         })
     }

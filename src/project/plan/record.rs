@@ -41,7 +41,7 @@ pub(super) fn record(
 
     let release = request.release(plan.candidate.address, plan.version);
     let check = Check::new(old_hashes, &release, &entry, plan.mirror.as_deref());
-    let accept_changed_hashes = request.options.accept_changed_hashes;
+    let accept_changed_hashes = request.run.options.accept_changed_hashes;
     if !accept_changed_hashes && check.is_refused() {
         return Err(check.into_refusal(plan, &entry.packages).into());
     }

@@ -16,29 +16,35 @@ use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::{ProgressSink, Source};
 use crate::project::options::{LockOptions, UpgradeOptions};
+use crate::project::root_module::RootModule;
 use crate::project::similar_names;
 use crate::provider::{AddressError, Dialect, Hostname, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 use crate::system::shared_jobs::SharedJobs;
 
-/// A root module with the rules by which its providers are locked.
-#[derive(Clone, Copy)]
-pub(crate) struct LockRequest<'a> {
-    pub(crate) prepared: &'a Prepared,
+/// Everything that the root modules of a run share.
+pub(crate) struct LockRun<'a> {
     pub(crate) options: &'a LockOptions,
-    /// Rules of an upgrade in which providers move.
+    /// Options of an upgrade.
     pub(crate) upgrade: Option<&'a UpgradeOptions>,
-    pub(crate) source: &'a Arc<Source>,
     pub(crate) questions: &'a Questions<'a>,
-    /// Entries of all root modules.
-    pub(crate) recorded: &'a RecordedEntries,
-    /// Whether the source asks no host, so that it has only some packages.
+    /// Entries that root modules have recorded.
+    pub(crate) recorded: RecordedEntries,
+    /// Whether sources ask no host, so that they have only some packages.
     pub(crate) is_offline: bool,
     /// Known packages, from which the platforms of an entry are derived.
     pub(crate) cache: Option<&'a HashCache>,
+    pub(crate) progress: ProgressSink<'a>,
+}
+
+/// A root module whose providers are locked.
+#[derive(Clone, Copy)]
+pub(crate) struct LockRequest<'a> {
+    pub(crate) run: &'a LockRun<'a>,
+    pub(crate) prepared: &'a Prepared,
+    pub(crate) source: &'a Arc<Source>,
     /// Publication dates and registry data about providers, if something depends on them.
     pub(crate) listings: Option<Listings<'a>>,
-    pub(crate) progress: ProgressSink<'a>,
 }
 
 /// Entries, with entries that are carried over from the registry of the other dialect.
@@ -49,18 +55,33 @@ pub(crate) struct OldEntries {
     pub(super) carried_over: BTreeMap<ProviderAddress, ProviderAddress>,
 }
 
-impl<'a> LockRequest<'a> {
-    /// Providers whose version is selected by age: all that move, or all that get their first
-    /// version.
-    pub(crate) fn selected_by_age(&self) -> Vec<&'a ProviderAddress> {
-        let mut addresses: Vec<_> = self.prepared.providers().collect();
-        if self.upgrade.is_none() {
-            let old = OldEntries::of(self.prepared);
-            addresses.retain(|address| !old.locks.contains_key(*address));
-        }
-        addresses
+impl<'a> LockRun<'a> {
+    /// Options of an upgrade in which providers move.
+    pub(crate) fn provider_upgrade(&self) -> Option<&'a UpgradeOptions> {
+        self.upgrade.filter(|options| options.moves_providers())
     }
 
+    /// Whether moves are only planned.
+    pub(crate) fn is_plan_only(&self) -> bool {
+        self.upgrade.is_some_and(|options| options.plan_only)
+    }
+
+    /// Whether a version is selected by age: the versions of all providers that move, or else the
+    /// first version of a provider.
+    pub(crate) fn selects_by_age(&self, prepared: &Prepared) -> bool {
+        let RootModule {
+            settings, dialect, ..
+        } = &prepared.root;
+        let all_move = self.provider_upgrade().is_some();
+        let old = OldEntries::of(prepared);
+        prepared.providers().any(|address| {
+            let is_selected = all_move || !old.locks.contains_key(address);
+            is_selected && !settings.policy.is_exempt_from_min_age(address, *dialect)
+        })
+    }
+}
+
+impl<'a> LockRequest<'a> {
     /// Whether selecting versions and platforms may take more requests than those for lists of
     /// versions: for dates, or for the platforms of entries that are replaced.
     pub(crate) fn asks_while_planning(&self) -> bool {
@@ -71,8 +92,9 @@ impl<'a> LockRequest<'a> {
             minimum_age,
             ..
         } = self.prepared;
-        let replaces =
-            self.upgrade.is_some() || self.options.accept_changed_hashes || !replaced.is_empty();
+        let replaces = self.run.provider_upgrade().is_some()
+            || self.run.options.accept_changed_hashes
+            || !replaced.is_empty();
         minimum_age.is_some()
             || *platforms == PlatformSelection::All
             || (!platforms_are_named && replaces)
@@ -84,7 +106,8 @@ impl<'a> LockRequest<'a> {
         &self,
         subjects: impl IntoIterator<Item = (Hostname, RequestedData)>,
     ) -> bool {
-        self.questions
+        self.run
+            .questions
             .wait_for(subjects.into_iter().map(|(host, subject)| {
                 let source = Arc::clone(self.source);
                 (host, Question { source, subject })
@@ -97,25 +120,19 @@ impl<'a> LockRequest<'a> {
         address: &'r ProviderAddress,
         version: &'r Version,
     ) -> ReleaseLookup<'r> {
-        let LockRequest {
-            source,
-            cache,
-            progress,
-            ..
-        } = *self;
         ReleaseLookup {
             address,
             version,
-            source,
-            cache,
-            progress,
+            source: self.source,
+            cache: self.run.cache,
+            progress: self.run.progress,
         }
     }
 
     /// Entries to remove because the configuration does not require them.
     pub(super) fn pruned(&self) -> Vec<ProviderAddress> {
         let mut pruned = Vec::new();
-        if self.options.prune {
+        if self.run.options.prune {
             let required = &self.prepared.requirements.providers;
             for address in self.prepared.lock_file.locks().keys() {
                 if !required.contains_key(address) {
@@ -211,7 +228,7 @@ impl<'a> LockRequest<'a> {
         let policy = &root.settings.policy;
         let wanted = match versions.get(address) {
             Some(version) => Wanted::Exactly(version),
-            None if self.upgrade.is_some() => Wanted::Newest,
+            None if self.run.provider_upgrade().is_some() => Wanted::Newest,
             None => Wanted::Keep,
         };
         Candidate {

@@ -70,7 +70,7 @@ pub(crate) fn select_versions<G>(
             request,
         };
         let mut selected = search.select()?;
-        if let Some(options) = request.upgrade {
+        if let Some(options) = request.run.provider_upgrade() {
             search.plan(&mut selected, options);
         }
         Ok(selected)
@@ -134,11 +134,8 @@ impl SelectedVersions {
 
     /// Takes the plan of an upgrade out of the selection. Only a plan that is not carried out has
     /// warnings.
-    pub(crate) fn upgrade_plan(
-        &mut self,
-        request: &LockRequest<'_>,
-        is_plan_only: bool,
-    ) -> UpgradePlan {
+    pub(crate) fn upgrade_plan(&mut self, request: &LockRequest<'_>) -> UpgradePlan {
+        let is_plan_only = request.run.is_plan_only();
         let mut plan = UpgradePlan {
             pruned: request.pruned(),
             ..UpgradePlan::default()
@@ -166,9 +163,10 @@ impl SelectedVersions {
                 plan.warnings.append(&mut provider.warnings);
             }
         }
-        let of_modules = &request.prepared.module_plan;
-        plan.moves.extend(of_modules.moves.iter().cloned());
-        plan.edits.extend(of_modules.edits.iter().cloned());
+        if let Some(modules) = &request.prepared.modules {
+            plan.moves.extend(modules.plan.moves.iter().cloned());
+            plan.edits.extend(modules.plan.edits.iter().cloned());
+        }
         plan
     }
 }
@@ -283,7 +281,7 @@ impl Search<'_> {
 
     /// Whether the user chose a move, if the user chose among moves.
     fn is_chosen(&self, version: &Version) -> bool {
-        match self.request.upgrade {
+        match self.request.run.provider_upgrade() {
             Some(UpgradeOptions {
                 moves: Some(moves), ..
             }) => moves.contains(&(self.candidate.address.clone(), version.clone())),
@@ -294,7 +292,8 @@ impl Search<'_> {
     /// Whether constraints may be rewritten.
     fn rewrites_constraints(&self) -> bool {
         self.request
-            .upgrade
+            .run
+            .provider_upgrade()
             .is_some_and(|options| options.rewrite_constraints)
     }
 
@@ -317,7 +316,7 @@ impl Search<'_> {
                 }
             }
         }
-        if self.request.upgrade.is_some()
+        if self.request.run.provider_upgrade().is_some()
             && let Some(rejected) = self.rejects(version)
             && let Some(error) = SkippedVersions(vec![rejected]).error(&candidate.name())
         {
@@ -378,7 +377,7 @@ impl Search<'_> {
 
     /// Whether constraints may be rewritten for a version. Downgrades require an explicit version.
     fn outgrows(&self, version: &Version) -> bool {
-        let Some(options) = self.request.upgrade else {
+        let Some(options) = self.request.run.provider_upgrade() else {
             return false;
         };
         let is_candidate = options.prereleases || !version.is_prerelease();
@@ -396,8 +395,8 @@ impl Search<'_> {
             return not_allowed;
         }
         // Offline, the cache may have only some packages of a new version.
-        if request.is_offline
-            && request.upgrade.is_some()
+        if request.run.is_offline
+            && request.run.provider_upgrade().is_some()
             && let Some(why) = self.incomplete(version, &request.prepared.platforms)
         {
             return Some(RejectedVersion {
@@ -458,7 +457,7 @@ impl Search<'_> {
     /// then `init -upgrade` goes down as well.
     fn refuse_downgrade(&self, version: &Version) -> Result<()> {
         let candidate = &self.candidate;
-        let Some(options) = self.request.upgrade else {
+        let Some(options) = self.request.run.provider_upgrade() else {
             return Ok(());
         };
         let Some(entry) = candidate.lock_file.locks().get(candidate.address) else {
