@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::affected::is_affected;
-use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
+use super::audited_root::{AuditedRoot, FileState, finding};
 use super::base::{Base, BaseFacts};
+use super::changed_entries::demanded_by;
 use super::readings::Reading;
-use super::root_change::demanded_by;
 use crate::configuration::{ModuleCall, StateStorage};
 use crate::diagnostic::words::MOST_NAMED;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
@@ -22,30 +22,31 @@ use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::roots::normal;
 use crate::project::root_module::{DialectReason, RootModule};
 
-/// Adds a note for each decision about a root module that the change makes.
-pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+/// Returns a note for each decision about a root module that the change makes.
+pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(base) = &root.base else {
-        return;
+        return Vec::new();
     };
     if is_new(root, base) {
         let directory = root.module.path().display();
         let message = format!("the root module in {directory} is new");
-        report.findings.push(decision(message, &own_file(root)));
-        check_new_storage(root, base, report);
-        return;
+        let mut notes = vec![decision(message, &own_file(root))];
+        notes.extend(check_new_storage(root, base));
+        return notes;
     }
-    check_providers(root, base, report);
-    check_dialect(root, base, report);
-    check_required_version(root, base, report);
-    check_locked_modules(root, base, report);
+    let mut notes = check_providers(root, base);
+    notes.extend(check_dialect(root, base));
+    notes.extend(check_required_version(root, base));
+    notes.extend(check_locked_modules(root, base));
     let is_lock_file_only = root.module.found.kind == DirectoryKind::OtherLockFile;
     if !is_lock_file_only && is_affected(root, base.facts) {
         let before = base.reading(root.module);
-        check_calls(root, &before, report);
+        notes.extend(check_calls(root, &before));
         if before.exists {
-            check_storage(root, base, &before, report);
+            notes.extend(check_storage(root, base, &before));
         }
     }
+    notes
 }
 
 /// Whether the base has neither a lock file nor any other file of the root module.
@@ -66,22 +67,20 @@ fn own_file(root: &AuditedRoot<'_>) -> Location {
     }
 }
 
-fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut VerifiedRoot) {
+fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
     let now = root.module.lock_bytes.as_deref();
     if root.state != FileState::Readable || now == Some(base.providers.bytes) {
-        return;
+        return Vec::new();
     }
     if base.providers.bytes.is_empty() {
         let path = &root.module.lock_path;
         let message = format!("the lock file {} is new", path.display());
-        report
-            .findings
-            .push(decision(message, &Location::of_file(path)));
-        return;
+        return vec![decision(message, &Location::of_file(path))];
     }
     let Some(before) = &base.providers.parsed().lock_file else {
-        return;
+        return Vec::new();
     };
+    let mut notes = Vec::new();
     let differences = lockfile::diff(before.locks(), root.lock_file.locks());
     for change in differences.changes() {
         let name = root.name(&change.address);
@@ -96,8 +95,9 @@ fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut Verifie
             None => Location::of_file(&root.module.lock_path),
         };
         let note = decision(message, &location);
-        report.findings.push(note.about(&change.address));
+        notes.push(note.about(&change.address));
     }
+    notes
 }
 
 /// The decision about an entry of a provider; `None` if its version stays, or if a finding about a
@@ -117,57 +117,54 @@ fn provider_message(
     }
 }
 
-/// Adds the decision that a lock file is for the other tool now, as other lock files of the base
+/// Returns the decision that a lock file is for the other tool now, as other lock files of the base
 /// are.
-fn check_dialect(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut VerifiedRoot) {
+fn check_dialect(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Diagnostic> {
     let now = root.module.dialect;
-    let before = lockfile::detect_dialect(base.providers.bytes);
+    let before = lockfile::detect_dialect(base.providers.bytes)?;
     let is_of_lock_file = root.module.dialect_reason == DialectReason::LockFile;
-    if let Some(before) = before
-        && before != now
-        && is_of_lock_file
-    {
-        let path = &root.module.lock_path;
-        let message = format!("{} is for {} now", path.display(), now.name());
-        let location = Location::of_file(path);
-        report.findings.push(decision(message, &location));
+    if before == now || !is_of_lock_file {
+        return None;
     }
+    let path = &root.module.lock_path;
+    let message = format!("{} is for {} now", path.display(), now.name());
+    Some(decision(message, &Location::of_file(path)))
 }
 
-/// Adds the decision about the versions of the tool that a root module requires.
-fn check_required_version(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut VerifiedRoot) {
+/// Returns the decision about the versions of the tool that a root module requires.
+fn check_required_version(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Diagnostic> {
     let RootModule {
         canonical, dialect, ..
     } = root.module;
-    let Some(before) = base.facts.change.module_before(canonical, *dialect) else {
-        return;
-    };
+    let before = base.facts.change.module_before(canonical, *dialect)?;
     let before = &before.required_version;
     let module = root.module.module(root.packages);
     let now = &module.required_version;
-    if before != now && !before.is_empty() {
-        let directory = root.module.path().display();
-        let now = if now.is_empty() {
-            "any version".to_owned()
-        } else {
-            now.to_string()
-        };
-        let message = format!("required_version of {directory}: {before} → {now}");
-        report.findings.push(decision(message, &own_file(root)));
+    if before == now || before.is_empty() {
+        return None;
     }
+    let directory = root.module.path().display();
+    let now = if now.is_empty() {
+        "any version".to_owned()
+    } else {
+        now.to_string()
+    };
+    let message = format!("required_version of {directory}: {before} → {now}");
+    Some(decision(message, &own_file(root)))
 }
 
-fn check_locked_modules(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut VerifiedRoot) {
+fn check_locked_modules(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
     // A removed file is a finding of its own.
     let Some(modules) = &root.modules else {
-        return;
+        return Vec::new();
     };
     if root.module.module_lock_bytes.is_none() {
-        return;
+        return Vec::new();
     }
     let (Some(now), Some(before)) = (&modules.lock_file, &base.modules.parsed().lock_file) else {
-        return;
+        return Vec::new();
     };
+    let mut notes = Vec::new();
     let differences = lockfile::diff(before.locks(), now.locks());
     for change in differences.changes() {
         let name = LockedModule::label_name(&change.address);
@@ -178,8 +175,9 @@ fn check_locked_modules(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut Ve
             Some(entry) => entry.version().clone(),
             None => Location::of_file(&root.module.module_lock_path),
         };
-        report.findings.push(decision(message, &location));
+        notes.push(decision(message, &location));
     }
+    notes
 }
 
 /// The decision about an entry of a module; `None` for an entry that the change adds, which its
@@ -204,9 +202,10 @@ fn version_message<V: PartialEq + std::fmt::Display>(
     Some(format!("{name} {old} → {new}"))
 }
 
-/// Adds the decisions about calls of modules of other packages. A further call of a module that the
-/// root module calls anyway is none.
-fn check_calls(root: &AuditedRoot<'_>, before: &Reading, report: &mut VerifiedRoot) {
+/// Returns the decisions about calls of modules of other packages. A further call of a module that
+/// the root module calls anyway is none.
+fn check_calls(root: &AuditedRoot<'_>, before: &Reading) -> Vec<Diagnostic> {
+    let mut notes = Vec::new();
     let calls = root.declared.own_package_calls();
     let known: BTreeSet<&String> = before.sources.values().collect();
     let mut keys = BTreeSet::new();
@@ -220,7 +219,7 @@ fn check_calls(root: &AuditedRoot<'_>, before: &Reading, report: &mut VerifiedRo
             None if known.contains(&source) => continue,
             None => format!("{name} {source} is called"),
         };
-        report.findings.push(decision(message, &call.location));
+        notes.push(decision(message, &call.location));
     }
     for (index, commit) in root.declared.own_commits.iter().enumerate() {
         let old = before.own_commits.get(index);
@@ -232,26 +231,23 @@ fn check_calls(root: &AuditedRoot<'_>, before: &Reading, report: &mut VerifiedRo
                 "the module of {directory} {} → {}",
                 old.source, commit.source
             );
-            report.findings.push(decision(message, &commit.location));
+            notes.push(decision(message, &commit.location));
         }
     }
     for (key, source) in &before.sources {
         if !keys.contains(key) && !calls.iter().any(|call| call.shown_source() == *source) {
             let name = lockfile::module_name(key);
             let message = format!("{name} {source} is no longer called");
-            report.findings.push(decision(message, &own_file(root)));
+            notes.push(decision(message, &own_file(root)));
         }
     }
+    notes
 }
 
-/// Adds the decisions about the place of the state, which decides on providers, too. A store that
-/// no state of the base is in cannot be decided.
-fn check_storage(
-    root: &AuditedRoot<'_>,
-    base: &Base<'_>,
-    before: &Reading,
-    report: &mut VerifiedRoot,
-) {
+/// Returns the decisions about the place of the state, which decides on providers, too. A store
+/// that no state of the base is in cannot be decided.
+fn check_storage(root: &AuditedRoot<'_>, base: &Base<'_>, before: &Reading) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
     let storages = &root.declared.storages;
     let directory = root.module.path().display();
     for (index, storage) in storages.iter().enumerate() {
@@ -262,7 +258,7 @@ fn check_storage(
             if base.facts.change.may_alter_files(&storage.reads) {
                 let message =
                     format!("the state of {directory} depends on a file that the change alters");
-                report.findings.push(state_moved(message, location));
+                findings.push(state_moved(message, location));
             }
             continue;
         }
@@ -270,18 +266,19 @@ fn check_storage(
         let is_known = |known: &StateStorage| known.has_store_of(storage);
         if is_known(&old) || base.facts.readings.whole().storages.iter().any(is_known) {
             let message = format!("the state of {directory} moves: {changes}");
-            report.findings.push(decision(message, &location));
+            findings.push(decision(message, &location));
             continue;
         }
         let message = format!(
             "the state of {directory} moves to a store that the base does not use: {changes}"
         );
-        report.findings.push(state_moved(message, location));
+        findings.push(state_moved(message, location));
     }
     if storages.is_empty() && !before.storages.is_empty() {
         let message = format!("the state of {directory} moves to files beside the configuration");
-        report.findings.push(decision(message, &own_file(root)));
+        findings.push(decision(message, &own_file(root)));
     }
+    findings
 }
 
 /// The finding about a state that is, or may be, in a different store.
@@ -294,8 +291,9 @@ fn state_moved(message: String, location: Location) -> Diagnostic {
         .help(help.and(RunOption::Warn(Code::NotDecided)))
 }
 
-/// Adds the decision that the state of a new root module is in a store of its own.
-fn check_new_storage(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut VerifiedRoot) {
+/// Returns the decision that the state of a new root module is in a store of its own.
+fn check_new_storage(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
+    let mut notes = Vec::new();
     for storage in &root.declared.storages {
         let is_known = |known: &StateStorage| known.has_store_of(storage);
         if base.facts.readings.whole().storages.iter().any(is_known) {
@@ -307,8 +305,9 @@ fn check_new_storage(root: &AuditedRoot<'_>, base: &Base<'_>, report: &mut Verif
             "the state of {directory} is in a store that the base does not use: {arguments}"
         );
         let location = storage.location.clone().unwrap_or_else(|| own_file(root));
-        report.findings.push(decision(message, &location));
+        notes.push(decision(message, &location));
     }
+    notes
 }
 
 impl ModuleCall {

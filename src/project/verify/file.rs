@@ -90,40 +90,34 @@ fn missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 }
 
 /// A lock file of modules that git does not track.
-pub(super) fn untracked_modules(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn untracked_modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let path = &root.module.module_lock_path;
     let has_file = root.modules.is_some() && root.module.module_lock_bytes.is_some();
     match root.tracked.module_lock_file {
-        Tracking::Untracked if has_file => report
-            .findings
-            .push(untracked_file(path, MODULE_LOCK_FILE_NAME)),
-        Tracking::Ignored if has_file => report
-            .findings
-            .push(ignored_file(path, MODULE_LOCK_FILE_NAME)),
-        _ => {}
+        Tracking::Untracked if has_file => vec![untracked_file(path, MODULE_LOCK_FILE_NAME)],
+        Tracking::Ignored if has_file => vec![ignored_file(path, MODULE_LOCK_FILE_NAME)],
+        _ => Vec::new(),
     }
 }
 
 /// A lock file of a draft of OpenTofu beside the lock file, which is not read.
-pub(super) fn draft(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn draft(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let path = root.module.lock_path.with_file_name(DRAFT_LOCK_FILE_NAME);
     let is_own = root.module.found.lock_name.is_none();
     if !is_own || !root.packages.tree().has(&path) {
-        return;
+        return Vec::new();
     }
     let message = format!("{} is not read: its format is a draft", path.display());
     let warning =
         Diagnostic::warning(Code::LockFileSyntax, message).at(Location::of_file(&path), "");
-    report.findings.push(warning.help(format!(
+    vec![warning.help(format!(
         "providers are checked by {LOCK_FILE_NAME}; remove the draft unless OpenTofu reads it"
-    )));
+    ))]
 }
 
 /// Malformed, unknown and unsorted hashes of providers.
-pub(super) fn provider_hashes(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    report
-        .findings
-        .extend(hashes(root.entries(), root.module.dialect));
+pub(super) fn provider_hashes(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    hashes(root.entries(), root.module.dialect)
 }
 
 /// Errors for checks that only git can make, that could not be made, and whose findings would be

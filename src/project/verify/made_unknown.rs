@@ -1,18 +1,16 @@
-//! Requirements that a change makes unknown, and publishers of modules that it adds: what the head
-//! reads, and the base does not read in the same way.
+//! Requirements that a change makes unknown: parts that the head does not read, and the base reads
+//! or does not read in the same way.
 
 use super::affected::is_affected;
 use super::audited_root::{AuditedRoot, VerifiedRoot};
 use super::base::{BaseFacts, alters_code};
 use super::readings::Reading;
 use super::requests;
-use super::root_change::{host, source_added};
 use crate::configuration::terragrunt::FILE_NAMES;
 use crate::configuration::{self, UnknownCall};
 use crate::diagnostic::{Diagnostic, Location, Reason};
 use crate::hcl::evaluate::references::depends_on_names;
 use crate::lockfile::{UNIT_ADDRESS, module_name};
-use crate::modules::locked;
 use crate::project::root_module::unit::TerragruntUnit;
 use crate::system::canonicalize;
 
@@ -177,47 +175,4 @@ pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
         .notes
         .extend(more.map(|more| format!("and {more} more")));
     (!locations.is_empty()).then_some(finding)
-}
-
-/// Adds the findings about calls of publishers that the base does not use. Where the base locks
-/// modules, entries are checked instead.
-pub(super) fn added_publishers(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(base) = &root.base else {
-        return;
-    };
-    let facts = base.facts;
-    let are_entries_checked = root.modules.is_some() && !facts.locked.is_empty();
-    if are_entries_checked || !is_affected(root, facts) {
-        return;
-    }
-    let mut new = Vec::new();
-    for call in root.declared.own_package_calls() {
-        if let Some(request) = call.request()
-            && let Some(publisher) = locked::publisher(&request)
-            && !facts.locked.contains(&publisher)
-        {
-            new.push((call, publisher));
-        }
-    }
-    if new.is_empty() {
-        return;
-    }
-    let before = base.reading(root.module);
-    new.retain(|(_, publisher)| !before.publishers.contains(publisher));
-    if new.is_empty() {
-        return;
-    }
-
-    let known = &facts.readings.whole().publishers;
-    for (call, publisher) in new {
-        if !known.contains(&publisher) {
-            let origin =
-                format!(" from {publisher}, which is new: the base calls no module from it");
-            let name = call.name().into_owned();
-            let mut hosts = known.iter().map(|known| host(known));
-            let is_host_known = hosts.any(|known| known == host(&publisher));
-            let finding = source_added(name, origin, &call.location, is_host_known);
-            report.findings.push(finding);
-        }
-    }
 }

@@ -1,26 +1,32 @@
 //! `verify`: whether a lock file meets its configuration, the project's policy and, with
 //! `--online`, the published releases.
 //!
-//! Each check is an audit, a function that adds the findings about a root module to its report. A
-//! finding has a [`Code`]; an error is the reason why something could not be checked. Findings are
-//! errors if `init -lockfile=readonly` or the installation fails, if something cannot be trusted,
-//! or if the policy forbids it; all others are warnings or notes. A lock file does not say which
-//! platform a hash is for. Packages whose hashes are known answer that; else it is reported as not
-//! known.
+//! Each check is an audit, a function that returns the findings about a root module. A finding has
+//! a [`Code`]; an error is the reason why something could not be checked. Findings are errors if
+//! `init -lockfile=readonly` or the installation fails, if something cannot be trusted, or if the
+//! policy forbids it; all others are warnings or notes. A lock file does not say which platform a
+//! hash is for. Packages whose hashes are known answer that; else it is reported as not known.
 
 mod affected;
 mod atmos_stacks;
 mod audited_root;
 mod base;
+mod bundled_plugins;
+mod changed_entries;
+mod changed_modules;
 mod deciding_files;
 mod deciding_kind;
 mod decisions;
+mod dialect_changed;
 mod file;
 mod file_effect;
 mod ignore;
 mod installed_modules;
+mod installed_packages;
 mod locked_modules;
 mod made_unknown;
+mod module_not_allowed;
+mod module_ref_floating;
 mod moved_roots;
 mod new_findings;
 mod online;
@@ -28,14 +34,18 @@ mod overrides;
 mod platforms;
 mod platforms_lost;
 mod policy;
+mod publisher_added;
 mod readings;
 mod requests;
 mod requirements;
-mod root_change;
+mod root_removed;
 mod settings_change;
 mod several_roots;
 mod shared_lock_file;
+mod tracked_data_directory;
+mod unit_added;
 mod verify_roots;
+mod version_too_young;
 mod whole_change;
 
 use std::path::Path;
@@ -54,48 +64,63 @@ pub use settings_change::{SettingsEdit, what_changed};
 
 use audited_root::{AuditedRoot, FileState};
 
-/// Adds the findings of one check to the report of a root module.
-type Audit = fn(&AuditedRoot<'_>, &mut VerifiedRoot);
+/// A check of a root module. Most are in files that have the name of a [`Code`].
+enum Audit {
+    /// Returns its findings.
+    Findings(fn(&AuditedRoot<'_>) -> Vec<Diagnostic>),
+    /// Adds its findings to the report, and numbers, or reasons why it could not check something; or
+    /// looks at the findings before it.
+    Numbers(fn(&AuditedRoot<'_>, &mut VerifiedRoot)),
+}
 
 /// All audits, in the order in which their findings are reported. The lock file is empty if it is
 /// missing or cannot be read.
 const AUDITS: &[Audit] = &[
-    policy::bundled_plugins,
-    policy::tracked_data,
-    file::checks_without_git,
-    policy::unpinned_modules,
-    policy::modules_not_allowed,
-    file::untracked_modules,
-    made_unknown::added_publishers,
-    locked_modules::check,
-    root_change::check_modules,
-    file::state,
-    file::draft,
-    root_change::dialect,
-    policy::addresses,
-    root_change::added_providers,
-    file::provider_hashes,
-    requirements::check,
-    requirements::refused,
-    shared_lock_file::check,
-    root_change::check,
-    decisions::check,
-    policy::check_ages,
-    platforms::installed,
-    policy::registry_data,
-    online::check,
-    platforms::check,
-    platforms_lost::check,
+    Audit::Findings(bundled_plugins::check),
+    Audit::Findings(tracked_data_directory::check),
+    Audit::Numbers(file::checks_without_git),
+    Audit::Findings(module_ref_floating::check),
+    Audit::Findings(module_not_allowed::check),
+    Audit::Findings(file::untracked_modules),
+    Audit::Findings(publisher_added::modules),
+    Audit::Numbers(locked_modules::check),
+    Audit::Findings(changed_modules::check),
+    Audit::Numbers(file::state),
+    Audit::Findings(file::draft),
+    Audit::Findings(dialect_changed::check),
+    Audit::Findings(policy::addresses),
+    Audit::Findings(publisher_added::providers),
+    Audit::Findings(file::provider_hashes),
+    Audit::Findings(requirements::check),
+    Audit::Findings(requirements::refused),
+    Audit::Findings(shared_lock_file::check),
+    Audit::Findings(changed_entries::check),
+    Audit::Findings(decisions::check),
+    Audit::Findings(version_too_young::check),
+    Audit::Numbers(installed_packages::check),
+    Audit::Findings(policy::registry_data),
+    Audit::Numbers(online::check),
+    Audit::Numbers(platforms::check),
+    Audit::Numbers(platforms_lost::check),
 ];
 
 /// Audits of the change under review as a whole. No comment in a lock file ignores their findings.
 const CHANGE_AUDITS: &[Audit] = &[
-    root_change::unit_added,
-    root_change::lock_file_ignored,
-    root_change::excluded_from_upload,
-    made_unknown::check,
-    requests::check,
+    Audit::Findings(unit_added::check),
+    Audit::Findings(root_removed::lock_file_ignored),
+    Audit::Findings(root_removed::excluded_from_upload),
+    Audit::Numbers(made_unknown::check),
+    Audit::Findings(requests::check),
 ];
+
+impl Audit {
+    fn run(&self, root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+        match self {
+            Self::Findings(check) => report.findings.extend(check(root)),
+            Self::Numbers(check) => check(root, report),
+        }
+    }
+}
 
 /// Runs all audits. Writes nothing, and asks nothing but `root.online`.
 fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
@@ -118,7 +143,7 @@ fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     report.exempted = platforms::exempted(root);
 
     for audit in AUDITS {
-        audit(root, report);
+        audit.run(root, report);
     }
     if is_readable {
         name_providers(root, &mut report.findings);
@@ -127,7 +152,7 @@ fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     sort(root, &mut report.findings);
     // No comment suppresses the findings of these.
     for audit in CHANGE_AUDITS {
-        audit(root, report);
+        audit.run(root, report);
     }
 }
 

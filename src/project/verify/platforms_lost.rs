@@ -23,7 +23,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 }
 
 /// Adds a finding for each entry that loses platforms. These are named as far as the cache or a
-/// registry knows the packages.
+/// registry knows the packages. The other findings about platforms must be in the report already.
 pub(super) fn check_with(
     root: &AuditedRoot<'_>,
     mut known: KnownReleases,

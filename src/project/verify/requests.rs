@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::audited_root::{AuditedRoot, VerifiedRoot};
+use super::audited_root::AuditedRoot;
 use crate::configuration::ModuleCall;
 use crate::diagnostic::{Diagnostic, Reason};
 use crate::lockfile::{Entry, LockedModule};
@@ -12,16 +12,18 @@ use crate::modules::fetched::ModuleRequest;
 /// Help of all findings about hosts that are not requested.
 const HELP: &str = "if this is intended, name the host in allowed-hosts or allowed-modules of provlock.toml first, in a pull request of its own";
 
-/// Adds a finding for each module that was not fetched.
-pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+/// Returns a finding for each module that was not fetched.
+pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
     for (call, host) in refused_calls(root) {
         let message = format!(
             "{} was not fetched: the base does not use {host}",
             call.name()
         );
         let error = Diagnostic::not_decided(Reason::UnknownPart, message);
-        report.findings.push(call.located(error).help(HELP));
+        findings.push(call.located(error).help(HELP));
     }
+    findings
 }
 
 /// The calls of modules that were not fetched, each with the host, once for each location.

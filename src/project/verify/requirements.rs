@@ -1,6 +1,6 @@
 //! Findings about differences between entries and the requirements of the configuration.
 
-use super::audited_root::{AuditedRoot, FileState, VerifiedRoot, finding};
+use super::audited_root::{AuditedRoot, FileState, finding};
 use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::{Entry, EntryKind};
@@ -9,13 +9,12 @@ use crate::project::plan::refused_by_init::refused_by_init;
 use crate::provider::{ConstraintList, Hash, ProviderAddress};
 
 /// Compares every entry with the configuration, and every requirement with the entries.
-pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     if root.state != FileState::Readable {
-        return;
+        return Vec::new();
     }
     let requirements = root.requirements();
-    let findings = &mut report.findings;
-    findings.extend(requirements.warnings.iter().cloned());
+    let mut findings = requirements.warnings.clone();
     for entry in root.entries() {
         let mut finding = match requirements.providers.get(&entry.address) {
             Some(requirement) if root.base.is_some() && requirement.is_of_state() => {
@@ -39,12 +38,12 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             findings.push(not_locked(root, address, requirement));
         }
     }
+    findings
 }
 
 /// Required providers that `init` refuses, whatever is locked.
-pub(super) fn refused(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let refused = refused_by_init(root.requirements(), root.module.dialect);
-    report.findings.extend(refused);
+pub(super) fn refused(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    refused_by_init(root.requirements(), root.module.dialect)
 }
 
 /// OpenTofu and Terraform ignore hashes of unknown schemes: `PreferredHashes` in OpenTofu's

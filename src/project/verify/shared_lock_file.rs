@@ -2,25 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::audited_root::{AuditedRoot, FileState, VerifiedRoot};
+use super::audited_root::{AuditedRoot, FileState};
 use crate::diagnostic::words::{MOST_NAMED, few};
 use crate::diagnostic::{Code, Diagnostic, Location};
 
 /// Warns that OpenTofu and Terraform cannot share a file whose providers not all root modules
 /// require. `init` writes the providers of one root module, and a file of its own in place of a
 /// link.
-pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let requirements = root.requirements();
     let by_root = &requirements.by_root;
     let Some(lock_file) = &root.module.found.linked_lock_file else {
-        return;
+        return Vec::new();
     };
     if root.state != FileState::Readable || root.module.found.is_sharing_reported {
-        return;
+        return Vec::new();
     }
     // Unknown modules may require the missing providers.
     if requirements.is_incomplete {
-        return;
+        return Vec::new();
     }
     let required: BTreeSet<_> = by_root.values().flatten().collect();
     let mut differing = BTreeMap::<String, Vec<String>>::new();
@@ -36,7 +36,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         }
     }
     if differing.is_empty() {
-        return;
+        return Vec::new();
     }
 
     let paths: Vec<_> = by_root.keys().map(|path| path.display()).collect();
@@ -54,7 +54,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let warning = warning.note(format!(
         "{tool} init replaces the link by a file of its own, and {tool} init -lockfile=readonly fails"
     ));
-    report.findings.push(warning.help(
+    vec![warning.help(
         "give each of them a lock file of its own, or require the same providers in all of them",
-    ));
+    )]
 }

@@ -1,0 +1,50 @@
+//! The finding about packages that OpenTofu and Terraform install instead of the registry's.
+
+use std::path::Path;
+
+use super::audited_root::AuditedRoot;
+use crate::diagnostic::words::few;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::packages::FilesystemMirror;
+use crate::provider::Dialect;
+
+/// Directory beside the configuration that OpenTofu and Terraform use as a mirror.
+const BUNDLED: &str = "terraform.d/plugins";
+
+/// Packages beside the configuration or the local module of a Terragrunt unit, which OpenTofu and
+/// Terraform install instead of the registry's. They ignore the flat layout of Terraform 0.12.
+pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    let mut directories = vec![root.module.path().to_owned()];
+    for unit in &root.module.units {
+        directories.extend(unit.shown_module());
+    }
+    let mut findings = Vec::new();
+    for directory in directories {
+        let finding = bundled(&directory.join(BUNDLED), root.module.dialect);
+        findings.extend(finding);
+    }
+    findings
+}
+
+fn bundled(directory: &Path, dialect: Dialect) -> Option<Diagnostic> {
+    let mirror = FilesystemMirror::new(directory);
+    let mut others = mirror.directories();
+    let mut names = Vec::new();
+    for provider in mirror.providers(dialect) {
+        others.retain(|name| provider.to_string() != *name);
+        names.push(provider.short(dialect));
+    }
+    names.extend(others);
+    if names.is_empty() {
+        return None;
+    }
+    let contains = format!(
+        "contains packages of {}, which are installed instead of the registry's",
+        few(names)
+    );
+    let finding = Diagnostic::finding(Code::BundledPlugins, "")
+        .naming(directory, |directory| format!("{directory} {contains}"))
+        .shared(format!("{BUNDLED} {contains}"))
+        .help("remove this directory, or name a mirror in the CLI configuration");
+    Some(finding)
+}

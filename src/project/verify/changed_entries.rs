@@ -1,0 +1,320 @@
+//! Findings about entries of providers that a change alters, and checks of changed entries of both
+//! kinds.
+
+use std::collections::BTreeSet;
+
+use super::audited_root::{AuditedRoot, FileState, finding};
+use super::base::{Base, BaseLockFile};
+use super::publisher_added::is_required_at_base;
+use crate::diagnostic::words::count;
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, Remedy, Severity};
+use crate::lockfile::{
+    self, Entry, EntryChange, EntryDiff, EntryKind, LFS_HELP, LockFileOf, ProviderDiff,
+    is_lfs_pointer,
+};
+use crate::provider::{ConstraintList, Hash, HashScheme, ProviderAddress};
+
+/// Compares the lock file with that of the base.
+pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    let Some(Base { providers, .. }) = &root.base else {
+        return Vec::new();
+    };
+    if root.state != FileState::Readable
+        || root.module.lock_bytes.as_deref() == Some(providers.bytes)
+    {
+        return Vec::new();
+    }
+    check_changes(providers, &root.lock_file, |entry, change| match entry {
+        Some(entry) => check_entry(root, entry, change),
+        None => entry_removed(root, change).into_iter().collect(),
+    })
+}
+
+/// Checks each entry that the change adds, removes or alters. Warns if the file of the base cannot
+/// be read.
+pub(super) fn check_changes<T: EntryKind>(
+    base: &BaseLockFile<'_, T>,
+    lock_file: &LockFileOf<T>,
+    check: impl Fn(Option<&Entry<T>>, &EntryDiff<T>) -> Vec<Diagnostic>,
+) -> Vec<Diagnostic> {
+    let Some(before) = &base.parsed().lock_file else {
+        return unreadable(base).into_iter().collect();
+    };
+    let mut findings = Vec::new();
+    for change in lockfile::diff(before.locks(), lock_file.locks()).changes() {
+        findings.extend(check(lock_file.entry(&change.address), change));
+    }
+    findings
+}
+
+/// The finding that a lock file cannot be compared, because that of the base cannot be read.
+fn unreadable<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Option<Diagnostic> {
+    let warning = Diagnostic::warning(Code::LockFileSyntax, "")
+        .naming(&base.path, |path| {
+            format!("the change of {path} was not checked: the old file cannot be read")
+        })
+        .at(Location::of_file(&base.path), "");
+    if is_lfs_pointer(base.bytes) {
+        let error = Diagnostic {
+            severity: Severity::Error,
+            ..warning
+        }
+        .note("git keeps only its hash, because of LFS");
+        let error = error.help(LFS_HELP);
+        return base.is_altered.then_some(error);
+    }
+    let first = base
+        .parsed()
+        .diagnostics
+        .iter()
+        .find(|problem| problem.severity == Severity::Error);
+    let warning = first.into_iter().fold(warning, |warning, problem| {
+        warning.note(problem.message.clone())
+    });
+    Some(warning.help("review the change yourself"))
+}
+
+/// Hashes that the change replaces or adds although the release is the same. It points at the first
+/// new hash for which `is_meant` returns `true`.
+pub(super) fn hashes_replaced<T: EntryKind>(
+    message: String,
+    entry: &Entry<T>,
+    change: &EntryDiff<T>,
+    is_meant: impl Fn(&Hash) -> bool,
+) -> Diagnostic {
+    let added = change.hashes_added();
+    let location = first_hash(entry, |hash| added.contains(hash) && is_meant(hash));
+    finding(Code::HashesReplaced, message, location, "").help(Remedy::verify_online())
+}
+
+/// An entry that the change moves to an older version.
+pub(super) fn downgrade<T: EntryKind>(
+    name: &str,
+    entry: &Entry<T>,
+    change: &EntryDiff<T>,
+    help: impl Into<Help>,
+) -> Option<Diagnostic> {
+    let (old, new) = (change.old.as_ref()?.version()?, entry.locked.version()?);
+    let message = format!("{name} was downgraded from {old} to {new}");
+    (new < old).then(|| finding(Code::Downgrade, message, entry.version(), "").help(help))
+}
+
+/// Location of the first hash of an entry for which `is_meant` returns `true`, else of the entry.
+pub(super) fn first_hash<T: EntryKind>(
+    entry: &Entry<T>,
+    is_meant: impl Fn(&Hash) -> bool,
+) -> &Location {
+    entry
+        .hashes
+        .iter()
+        .find(|(hash, _)| is_meant(hash))
+        .map_or(&entry.block, |(_, location)| location)
+}
+
+fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Diagnostic> {
+    let mut findings = same_version_other_hashes(root, entry, change);
+    if findings.is_empty() {
+        findings.extend(contradicts_base(root, entry, change));
+    }
+    // Hashes that are certainly wrong need no other check.
+    if findings.is_empty() {
+        findings.extend(not_checked(root, entry, change));
+    }
+    // The decision about the version names the constraints.
+    if demanded_by(root, change).is_none() {
+        // A revert is a downgrade that owners want.
+        let name = root.name(&change.address);
+        let help = Help::from(Remedy::upgrade(name.clone())).and_owner_allows(Code::Downgrade);
+        findings.extend(downgrade(&name, entry, change, help));
+    }
+    findings.extend(host_changed(root, entry, change));
+    findings
+}
+
+/// The findings about hashes that change although the version stays.
+fn same_version_other_hashes(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    change: &ProviderDiff,
+) -> Vec<Diagnostic> {
+    let release = root.release(entry);
+    let mut findings = Vec::new();
+    if change.hashes_replaced() {
+        let message = format!("the hashes of {release} changed although the version did not");
+        findings.push(hashes_replaced(message, entry, change, |_| true));
+    } else if let Some(number) = change.zh_replaced() {
+        let hashes = count(number, "zh hash");
+        let message = format!("{hashes} of {release} changed although the version did not");
+        findings.push(hashes_replaced(message, entry, change, is_zh));
+    }
+    if let Some(number) = change.zh_added() {
+        let hashes = count(number, "zh hash");
+        let verb = if number == 1 { "was" } else { "were" };
+        let message =
+            format!("{hashes} of {release} {verb} added although the version did not change");
+        findings.push(hashes_replaced(message, entry, change, is_zh));
+    }
+    findings
+}
+
+/// The finding about an entry for a release that lock files of the base record with other `zh:`
+/// hashes. These are the hashes of one document, SHA256SUMS, so that one lock file may have fewer
+/// of them than another, but none that the other lacks.
+fn contradicts_base(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    change: &ProviderDiff,
+) -> Option<Diagnostic> {
+    let version = &entry.locked.version;
+    if change
+        .old
+        .as_ref()
+        .is_some_and(|old| old.version == *version)
+    {
+        return None;
+    }
+    let facts = root.base.as_ref()?.facts;
+    let recorded = facts.versions().get(&entry.address)?.get(version)?;
+    let recorded: BTreeSet<&Hash> = recorded.iter().filter(|hash| is_zh(hash)).collect();
+    let own: BTreeSet<&Hash> = entry
+        .locked
+        .hashes
+        .iter()
+        .filter(|hash| is_zh(hash))
+        .collect();
+    if recorded.is_empty() || own.is_subset(&recorded) || recorded.is_subset(&own) {
+        return None;
+    }
+    let release = root.release(entry);
+    let message =
+        format!("the zh hashes of {release} differ from those in the lock files of the base");
+    let location = first_hash(entry, |hash| is_zh(hash) && !recorded.contains(hash));
+    Some(finding(Code::HashesReplaced, message, location, "").help(Remedy::verify_online()))
+}
+
+fn is_zh(hash: &Hash) -> bool {
+    hash.scheme() == HashScheme::Zh
+}
+
+/// The finding about a new entry of a provider that was locked from a different host.
+fn host_changed(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    change: &ProviderDiff,
+) -> Option<Diagnostic> {
+    if change.change != EntryChange::Added {
+        return None;
+    }
+    let before = root.lock_file_before()?.locks();
+    let previous = before
+        .keys()
+        .find(|previous| moved(root, previous, &change.address))?;
+    let message = format!("{previous} was replaced by {}", change.address);
+    let help = "make sure that the new host is intended; it serves different packages";
+    let finding = Diagnostic::publisher_added(Reason::HostChanged, message);
+    Some(finding.at(entry.block.clone(), "").help(help))
+}
+
+/// The constraints of the configuration that exclude the old version of an entry and not the new
+/// one, if there are any.
+pub(super) fn demanded_by(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<ConstraintList> {
+    let old = &change.old.as_ref()?.version;
+    let new = &change.new.as_ref()?.version;
+    let requirement = root.requirements().providers.get(&change.address)?;
+    let constraints = &requirement.constraints;
+    let is_demanded = !constraints.allows(old) && constraints.allows(new);
+    is_demanded.then(|| constraints.clone())
+}
+
+/// An entry that the change removes although the configuration may require its provider. If the
+/// configuration is known in full, or certainly requires the provider, other findings cover this.
+fn entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<Diagnostic> {
+    let requirements = root.requirements();
+    let is_required = requirements
+        .providers
+        .get(&change.address)
+        .is_some_and(|requirement| requirement.is_certain);
+    if !requirements.is_incomplete || root.is_policy_only() || is_required {
+        return None;
+    }
+    // The entry leaves together with its requirement.
+    let is_required_now = requirements.providers.contains_key(&change.address);
+    // The other tool has its packages from a different default registry.
+    let mut now = root.lock_file.locks().keys();
+    if now.any(|now| is_of_other_tool(root, &change.address, now)) {
+        return None;
+    }
+    if !is_required_now && is_required_at_base(root, &change.address) {
+        return None;
+    }
+    let (name, old) = (root.name(&change.address), change.old.as_ref()?);
+    let message = format!(
+        "{name} {} is no longer locked, and the configuration may still require it",
+        old.version
+    );
+    let lock_file = Location::of_file(&root.module.lock_path);
+    let error = Diagnostic::not_decided(Reason::EntryRemoved, message).at(lock_file, "");
+    Some(
+        error
+            .about(&change.address)
+            .help("restore the entry, or give the job access to the unknown modules"),
+    )
+}
+
+/// Added hashes that no cached package confirms. With `--online` all hashes are compared with the
+/// registry instead.
+fn not_checked(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> Option<Diagnostic> {
+    let (address, version) = (&entry.address, &entry.locked.version);
+    let cached = root
+        .cache
+        .map(|cache| cache.packages_of(address, version))
+        .unwrap_or_default();
+    let is_confirmed = |hash: &Hash| {
+        cached
+            .iter()
+            .any(|(_, digest)| digest.hashes().contains(&hash))
+    };
+    let mut added = change.hashes_added();
+    added.retain(|hash| hash.is_known() && !is_confirmed(hash));
+    // A different lock file of the base records the same hash for the same version.
+    if let Some(Base { facts, .. }) = &root.base {
+        added.retain(|hash| !facts.records(address, version, hash));
+    }
+    if added.is_empty() || root.online.is_some() {
+        return None;
+    }
+    let release = root.release(entry);
+    let message = match added.len() {
+        1 => format!("a hash of {release} was added, and nothing on this machine confirms it"),
+        count => format!(
+            "{count} hashes of {release} were added, and nothing on this machine confirms them"
+        ),
+    };
+    let location = first_hash(entry, |hash| added.contains(hash));
+    let warning = finding(Code::HashNotChecked, message, location, "");
+    Some(warning.help(Remedy::verify_online()))
+}
+
+/// Whether `previous` is no longer locked and differs from `now` only in the host.
+fn moved(root: &AuditedRoot<'_>, previous: &ProviderAddress, now: &ProviderAddress) -> bool {
+    if is_of_other_tool(root, previous, now) {
+        return false;
+    }
+    previous.namespace == now.namespace
+        && previous.name == now.name
+        && !root.lock_file.locks().contains_key(previous)
+}
+
+/// Whether two addresses differ only in the default registries of the two tools. `previous` belongs
+/// to the tool that a root module leaves.
+fn is_of_other_tool(
+    root: &AuditedRoot<'_>,
+    previous: &ProviderAddress,
+    now: &ProviderAddress,
+) -> bool {
+    let dialect = root.module.dialect;
+    previous.hostname.is_default_of(dialect.other())
+        && now.hostname.is_default_of(dialect)
+        && previous.namespace == now.namespace
+        && previous.name == now.name
+}

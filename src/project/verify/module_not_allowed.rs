@@ -1,0 +1,67 @@
+//! Findings about module calls that the policy does not allow.
+
+use std::collections::BTreeSet;
+
+use super::audited_root::{AuditedRoot, finding};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::lockfile::module_name;
+use crate::modules::origin;
+use crate::project::root_module::RootModule;
+
+/// Module calls that the policy does not allow, of all modules that are read, and calls whose
+/// source is unknown.
+pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    let RootModule {
+        settings, dialect, ..
+    } = root.module;
+    if !settings.policy.lists_modules() {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    let mut known = BTreeSet::new();
+    let mut seen = Vec::new();
+    for call in root.declared.package_calls() {
+        known.insert(&call.key);
+        // A module that is called several times contains the same calls each time.
+        let location = call.entry.as_ref().unwrap_or(&call.location);
+        let seen_at = (location, &call.source);
+        if seen.contains(&seen_at) {
+            continue;
+        }
+        seen.push(seen_at);
+
+        let reason;
+        let help;
+        match origin(&call.source) {
+            Ok(origin) if settings.policy.allows_module(&origin, *dialect) => continue,
+            Ok(origin) => {
+                reason = format!("its source is {origin}");
+                help = format!(
+                    "use another module, or add {:?} to allowed-modules in provlock.toml",
+                    origin.pattern_of_publisher()
+                );
+            }
+            Err(why) => {
+                reason = why.to_owned();
+                help = "use the usual address of an allowed module".to_owned();
+            }
+        }
+        let message = format!("the policy does not allow {}: {reason}", call.name());
+        let error = Diagnostic::finding(Code::ModuleNotAllowed, message);
+        findings.push(call.located(error).help(help));
+    }
+
+    for part in &root.declared.unknown {
+        // In a directory of the repository, its own calls are checked.
+        if part.directory.is_some() || !known.insert(&part.key) {
+            continue;
+        }
+        let name = module_name(&part.key);
+        let message =
+            format!("the source of {name} is unknown, so allowed-modules was not checked");
+        let error = finding(Code::ModuleNotAllowed, message, &part.location, "")
+            .help("write the source as a string, so that the policy can allow it");
+        findings.push(error);
+    }
+    findings
+}

@@ -1,0 +1,55 @@
+//! Findings about module calls that are not pinned.
+
+use super::audited_root::{AuditedRoot, finding};
+use crate::configuration::ModuleCall;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::modules::Unpinned;
+
+/// Module calls that are not pinned, if the policy demands it.
+pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    if !root.module.settings.policy.pins_modules() {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for call in root.declared.own_package_calls() {
+        if let Some(request) = call.request()
+            && let Some(why) = request.unpinned()
+        {
+            findings.push(unpinned(call, &why));
+        }
+    }
+    findings
+}
+
+fn unpinned(call: &ModuleCall, why: &Unpinned) -> Diagnostic {
+    let name = call.name();
+    let (message, help) = match why {
+        Unpinned::AnyVersion => (
+            format!("{name} has no version, so the newest is used"),
+            "add a version such as \"1.2.3\" or \"~> 1.2\"",
+        ),
+        Unpinned::DefaultBranch => (
+            format!("{name} has no ref, so the newest commit of the default branch is used"),
+            "add ?ref= with a full commit ID or the tag of a version",
+        ),
+        Unpinned::Reference(reference) => (
+            format!("{name} has the ref {reference:?}, which is a branch or may be one"),
+            "use a full commit ID, or a tag: refs/tags/NAME unless it looks like a version",
+        ),
+        Unpinned::NoChecksum => (
+            format!("{name} is an archive without a checksum, so its content may change"),
+            "add ?checksum=sha256: with the digest of the archive; a checksum file on the server does not pin it",
+        ),
+        Unpinned::Tag => (
+            format!("{name} has no digest, so its tag decides"),
+            "add ?digest=sha256: with its digest",
+        ),
+    };
+    finding(
+        Code::ModuleRefFloating,
+        message,
+        &call.location,
+        "called here",
+    )
+    .help(help)
+}

@@ -1,0 +1,85 @@
+//! Findings about changes by which a lock file no longer applies.
+
+use super::audited_root::AuditedRoot;
+use super::base::{Base, BaseFacts};
+use crate::configuration::{Backend, Module};
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::lockfile::{self, LOCK_FILE_NAME};
+use crate::project::reviewed_change::UPLOAD_IGNORE_FILE;
+use crate::project::root_module::RootModule;
+use crate::provider::Version;
+use crate::system::{excludes_from_upload, files};
+
+/// Versions of Terraform before 0.14 read no lock file, so a change that requires one removes the
+/// lock.
+pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    let RootModule {
+        canonical,
+        lock_path,
+        dialect,
+        ..
+    } = root.module;
+    let Some(Base {
+        facts, providers, ..
+    }) = &root.base
+    else {
+        return Vec::new();
+    };
+    let is_before_locks =
+        |module: &Module| module.required_version.is_below(&Version::new(0, 14, 0));
+    let before = facts.change.module_before(canonical, *dialect);
+    let was_locked =
+        !providers.bytes.is_empty() && before.is_some_and(|before| !is_before_locks(&before));
+    if !was_locked || !is_before_locks(&root.module.module(root.packages)) {
+        return Vec::new();
+    }
+    let message = "this change requires a version of Terraform that reads no lock file";
+    let finding =
+        Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(lock_path), "");
+    vec![finding.help("require at least version 0.14 in required_version")]
+}
+
+/// Patterns that the change adds and by which remote runs of HCP Terraform get no lock file.
+pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    let Some(Base {
+        facts: BaseFacts { change, .. },
+        ..
+    }) = root.base
+    else {
+        return Vec::new();
+    };
+    let module = root.module.module(root.packages);
+    let runs_remotely = module.backend.as_ref().is_some_and(Backend::runs_remotely);
+    if !runs_remotely || root.module.is_unit() {
+        return Vec::new();
+    }
+    let lock_file = root.module.lock_directory.join(LOCK_FILE_NAME);
+    let directories = lock_file
+        .ancestors()
+        .skip(1)
+        .take_while(|directory| directory.starts_with(&change.top));
+    let mut findings = Vec::new();
+    for directory in directories {
+        let path = directory.join(UPLOAD_IGNORE_FILE);
+        let excludes = |text: &[u8]| excludes_from_upload(directory, text, &lock_file);
+        if !change.files_now.contains(path.as_os_str()) || !change.alters(&path) {
+            continue;
+        }
+        let now = files::read(&path, lockfile::SIZE_LIMIT);
+        if now.map_or(true, |now| excludes(&now))
+            && !change.file_before(&path).is_some_and(excludes)
+        {
+            let shown = change.shown(&path);
+            let message = format!(
+                "{} excludes {} from remote runs",
+                shown.display(),
+                root.module.lock_path.display()
+            );
+            let finding =
+                Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(shown), "");
+            findings
+                .push(finding.help("remove the pattern, so that remote runs use the lock file"));
+        }
+    }
+    findings
+}

@@ -1,0 +1,17 @@
+//! The finding about a Terragrunt unit that a change adds to a root module.
+
+use super::audited_root::AuditedRoot;
+use crate::diagnostic::{Diagnostic, Reason};
+
+/// Returns the finding about a Terragrunt unit that replaces a root module, or overwrites files of
+/// the directory.
+pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    let directories = root.module.former_roots(root.packages);
+    let Some(directory) = directories.first() else {
+        return Vec::new();
+    };
+    let finding = Diagnostic::not_decided(Reason::UnitAdded, "").naming(directory, |directory| {
+        format!("the change lets Terragrunt run the root module in {directory}, which is checked with and without it")
+    });
+    vec![finding.help("make sure that Terragrunt should run it from now on")]
+}
