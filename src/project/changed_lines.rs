@@ -103,11 +103,13 @@ impl ReviewedChange {
         let Some(path) = self.touched_path(file) else {
             return ComparedLines::All { are_new: false };
         };
+        // Without a text no line can be compared, and what is not known to be old is new.
         if file.text.is_empty() {
             return ComparedLines::All { are_new: true };
         }
         let before = self.file_before(&path).unwrap_or_default();
         let name = name(&path);
+        // A JSON file may be a single line, so that any change of it may be at the location.
         if path
             .extension()
             .is_some_and(|extension| extension == "json")
@@ -118,6 +120,8 @@ impl ReviewedChange {
 
         let is_hcl = HCL.iter().any(|end| name.ends_with(end));
         let now = even_lines(&file.text, is_hcl);
+        // A line that the change only moves within its block is there as often as before, and not
+        // new.
         let mut excess: HashMap<CodeLine, i64> = HashMap::new();
         for line in &now {
             *excess.entry(line.clone()).or_default() += 1;

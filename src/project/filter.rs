@@ -31,6 +31,8 @@ impl Filter {
             let mut named = HashSet::new();
             for glob in &filter.include {
                 let text = glob.glob();
+                // A glob without wildcards names one directory, which is a root module without any
+                // other sign.
                 if !text.contains(['*', '?', '[', '{', '\\']) {
                     // Without a redundant `.` or `/` at either end, as in compared paths.
                     named.insert(filter.base.join(text).components().collect());

@@ -99,6 +99,7 @@ impl<'a> Session<'a> {
             refuse_changed_sources(change, &options.sources, modules_mirror, &environment)?;
         }
         let connections = Connections::new(take(&mut options.sources), &environment)?;
+        // With a mirror, modules come from nowhere else, whatever the cache contains.
         let fetcher = match (options.modules, &options.modules_mirror) {
             (ModuleFetching::Never, _) => None,
             (_, Some(mirror)) => Some(ModuleFetcher::from_mirror(&connections, mirror.clone())),
@@ -138,6 +139,7 @@ impl<'a> Session<'a> {
     /// A session that reads the base revision of a change, with the same connections and fetched
     /// modules, so that no request is sent twice. It reports no events.
     pub(super) fn at_base(&self, change: &ReviewedChange) -> Session<'static> {
+        // The base is approved, so that it is not read as a change itself.
         let options = SessionOptions {
             offline: self.options.offline,
             dialect: self.options.dialect,

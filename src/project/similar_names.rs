@@ -129,6 +129,8 @@ fn nearest<'a>(
                 nearest = Some(candidate);
             }
         }
+        // A provider gets this namespace if its source was forgotten, so only the name is what was
+        // written.
         if namesake.is_none() && address.namespace == NO_SOURCE && provider.name == address.name {
             namesake = Some(provider);
         }
@@ -158,6 +160,7 @@ pub(in crate::project) fn path_meant(path: &Path) -> Option<PathBuf> {
             &meant
         };
         let entries = Tree::Work.entries(directory).ok()?;
+        // There may be very many names, and this is only for a hint.
         let names = entries.iter().filter_map(|entry| entry.name.to_str());
         meant = meant.join(words::nearest(
             name.to_str()?,
@@ -255,12 +258,14 @@ pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookal
         namespace,
         name,
     } = &**address;
+    // A different port of a well-known host is a different server.
     if let Some(known) = HOSTS.iter().position(|host| *host == hostname.host()) {
         return match hostname.port() {
             Some(_) => Some(Lookalike {
                 like: HOSTS[known].to_owned(),
                 part: Part::Host,
             }),
+            // Any user can register a namespace in a public registry.
             None if known < PUBLIC => Some(Lookalike {
                 like: PROVIDERS.imitated(namespace, name)?,
                 part: Part::Provider,
@@ -284,6 +289,7 @@ pub(in crate::project) fn look_alike(address: &ProviderAddress) -> Option<Lookal
             part: Part::Host,
         });
     }
+    // At any other host the same name may stand for a different program.
     if PROVIDERS.providers.contains_key(&*provider) {
         return Some(Lookalike {
             like: provider,
@@ -467,6 +473,7 @@ fn skeleton(text: &str) -> String {
             other => skeleton.push(other),
         }
     }
+    // These pairs look like one letter in many fonts.
     skeleton.replace("rn", "m").replace("vv", "w")
 }
 

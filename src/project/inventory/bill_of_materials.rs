@@ -68,6 +68,8 @@ impl Session<'_> {
     }
 
     fn materials(&self, root: RootModule) -> Result<Materials> {
+        // A named root module without any lock file is a mistake of the user; a found one has
+        // nothing to list.
         if root.lock_bytes.is_none() && root.module_lock_bytes.is_none() && root.found.is_explicit {
             return Err(self
                 .nothing_locked(&root, "the packages of the root module are unknown")
@@ -131,6 +133,7 @@ impl Session<'_> {
 
 /// Returns the module calls that are neither locked nor local, nor in a locked package.
 fn unlocked_modules<'a>(read: &'a Requirements, locks: &ModuleLocks) -> Vec<&'a str> {
+    // A local module is a part of the repository, and no lock file records it.
     let mut local: HashSet<&Path> = HashSet::new();
     for module in &read.modules {
         if module.local {
@@ -169,6 +172,8 @@ fn requirements(
         let material = Material::Provider(address.clone());
         let mut has_requirer = false;
         for requirer in read.requirers(address) {
+            // The provider is a dependency of the modules that this one calls, which are listed,
+            // too.
             if requirer.declaration.is_none() {
                 continue;
             }

@@ -122,6 +122,7 @@ impl Session<'_> {
         let mut lookalikes = Diagnostics::default();
         let mut releases = Releases::new();
         for (path, result) in results {
+            // A broken root module does not keep the others out of the settings.
             let contents = match result {
                 Ok(contents) => contents,
                 Err(errors) => {
@@ -142,6 +143,7 @@ impl Session<'_> {
                 inventory.warnings.push(warning);
             }
         }
+        // A policy that allows an imitation would hide it from then on, so none is written.
         lookalikes.into_result(())?;
         if releases.is_empty() {
             take(&mut inventory.errors).into_result(())?;
@@ -151,10 +153,12 @@ impl Session<'_> {
         inventory.are_modules_pinned = has_calls && are_pinned;
         inventory.dialect = Dialect::only(|dialect| dialects.contains(dialect.name()));
         let providers = &inventory.providers;
+        // What one root module requires without an entry may be locked by another one.
         inventory
             .not_locked
             .retain(|address| !providers.contains(address));
         inventory.add_platforms(&releases, self.hash_cache.as_ref());
+        // Only registries tell who signs a release, so that offline no key is trusted yet.
         if !self.options.offline {
             inventory.signers = self.signers(releases.into_keys().collect())?;
         }
@@ -225,12 +229,16 @@ impl Session<'_> {
         let mut requirements;
         let mut warnings = Vec::new();
         let mut is_read = true;
+        // A lock file without a configuration still names the providers that the settings must
+        // allow.
         if has_lock_file && !root.has_configuration(&self.modules) {
             requirements = root.without_configuration(self.tree(), "read on its own");
             warnings.append(&mut requirements.warnings);
         } else {
             match self.requirements_of(root, false) {
                 Ok(read) => requirements = read,
+                // The entries suffice for the policy about providers; the called modules remain
+                // unknown.
                 Err(errors) if has_lock_file => {
                     requirements = Requirements {
                         is_incomplete: true,
@@ -252,6 +260,8 @@ impl Session<'_> {
         let mut known = BTreeSet::new();
         for call in requirements.package_calls() {
             known.insert(&call.key);
+            // The publisher stands for all its modules, so that a further one of them is no
+            // finding.
             match origin(&call.source) {
                 Ok(origin) => {
                     modules.insert(origin.pattern_of_publisher());
@@ -305,6 +315,7 @@ fn lookalikes(root: &RootModule, requirements: &Requirements, lock_file: &LockFi
             errors.push(error.at(entry.block.clone(), "").about(&entry.address));
         }
     }
+    // A provider with an entry was examined above, and is shown there.
     for (address, requirement) in &requirements.providers {
         if lock_file.entry(address).is_none()
             && let Some(error) = imitation(address, policy, root.dialect, None)
@@ -459,6 +470,7 @@ impl Inventory {
         };
         let modules = list(self.modules.iter().cloned());
         lines.push(format!("{comment}allowed-modules = {modules}"));
+        // No rule is written that the releases of today violate.
         let mut signers = self.signers.values();
         if !self.signers.is_empty() && signers.all(|signers| !signers.contains(&None)) {
             lines.push("require-signed = true".to_owned());
@@ -556,6 +568,7 @@ impl Inventory {
                 continue;
             }
             let namespace = namespace(address);
+            // A key for the whole namespace would also refuse the unsigned release.
             let providers = if unsigned.contains(&namespace) {
                 format!("{namespace}/{}", address.name)
             } else {

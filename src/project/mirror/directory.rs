@@ -34,6 +34,7 @@ impl<'a> MirrorDirectory<'a> {
         prunes: bool,
     ) -> Result<Self> {
         let mut lock = None;
+        // A dry run leaves no trace, not even an empty directory.
         if !is_dry_run {
             create(path)?;
             let own = DirectoryLock::wait(path).map_err(|error| {

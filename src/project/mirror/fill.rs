@@ -137,6 +137,7 @@ pub(super) fn fill<P: ProviderStore>(
         };
         Ok(filling.fill(address, versions))
     });
+    // The error of one provider does not keep the others out of the mirror.
     for result in results {
         match result {
             Ok(of_provider) => {
@@ -232,6 +233,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         let mut packages = Vec::new();
         for (version, release, platforms) in results {
             for record in &release.records {
+                // Without a hash there is nothing to compare a package with.
                 if record.hashes.is_empty() {
                     let error = record.without_hashes(address, version);
                     mirrored.errors.push(error);
@@ -290,6 +292,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
             stored.errors = accepted.refusals;
             return Ok(stored);
         }
+        // To know more, a dry run would have to fetch the package.
         if self.is_dry_run {
             return Ok(stored);
         }
@@ -307,6 +310,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
             let error = SourceError::invalid_response(package, "its archive was not hashed");
             return Err(error.into());
         };
+        // The lock files decide what gets into the mirror, whatever a registry signs.
         stored.errors = release.check(package, &digest, Some(&fetched.authentication))?;
         match found {
             // The archive was not known to be the package before it was fetched again.
@@ -414,6 +418,8 @@ fn platforms(
             }
             PlatformSelection::These(these) => {
                 let mut required = these.clone();
+                // These platforms come from all entries together, and a single release may lack
+                // some of them. Named ones are wanted in any case, and cached ones exist.
                 let are_known = record.platforms_are_named
                     || these.len() == 1
                     || these.iter().all(|platform| {

@@ -57,6 +57,7 @@ impl<'a> Folder<'a> {
     ) -> Result<Self> {
         let path = mirror.of_provider(address)?;
         let index: Document<Index> = Document::read(path.join(INDEX))?;
+        // Versions that no lock file records any more stay in the list until they are pruned.
         let mut known: BTreeSet<Version> = versions.keys().cloned().collect();
         for version in index.content.versions.keys() {
             known.extend(version.parse::<Version>());
@@ -90,6 +91,8 @@ impl<'a> Folder<'a> {
             version,
             platform,
         } = package;
+        // Clients accept what a document lists, so it lists again only what is known to be the
+        // package.
         if document.content.names(platform, &file_name(package)) {
             let digest = match self.find(package)? {
                 FoundPackage::Nothing => return Ok(None),
@@ -143,6 +146,7 @@ impl<'a> Folder<'a> {
         let mut versions = BTreeMap::new();
         let mut changed = 0;
         for (version, packages) in verified {
+            // One of its packages could not be verified, so its document stays as it was.
             if held.contains(version) {
                 continue;
             }
@@ -234,6 +238,7 @@ impl ProviderStore for Folder<'_> {
             }
         }
 
+        // A document also lists packages for lock files that are not checked in this run.
         let mut others = Vec::new();
         for (version, document) in &self.archives {
             let of_version = verified.get(version);
@@ -300,6 +305,7 @@ pub(super) fn prune(mirror: &MirrorDirectory<'_>, mirrored: &mut Mirrored) {
                 let address = format!("{host}/{namespace}/{name}");
                 let Ok(address) = ProviderAddress::parse_canonical(&address, Dialect::Terraform)
                 else {
+                    // Such a directory was not made by a mirror, and does not belong to it.
                     continue;
                 };
                 mirror.remove_left_over(&path);

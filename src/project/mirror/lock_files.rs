@@ -70,6 +70,7 @@ impl Session<'_> {
         let warnings = mirrored.warnings.len();
         match &options.target {
             MirrorTarget::Directory(path) => {
+                // A lock file that could not be read may name the packages that would be removed.
                 let prunes = options.prune && mirrored.errors.is_empty();
                 let directory = MirrorDirectory::open(path, &releases, options.dry_run, prunes)?;
                 fill(
@@ -79,6 +80,7 @@ impl Session<'_> {
                     &mut mirrored,
                     |address, versions| Folder::open(&directory, address, versions),
                 );
+                // A mirror that lacks new packages keeps the old ones.
                 if prunes && mirrored.errors.is_empty() {
                     prune(&directory, &mut mirrored);
                 }
@@ -209,6 +211,7 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
         };
         let mut forbidden = policy.against_address(address, dialect);
         forbidden.extend(policy.against_version(address, dialect, &locked.version));
+        // A mirror must not hand out what the policy forbids, even if it is locked.
         if forbidden.is_empty() {
             records.push((address.clone(), locked.version.clone(), record));
         } else {
@@ -249,6 +252,8 @@ fn covered(
     }
 
     let mut errors = Diagnostics::default();
+    // Each platform has an h1 of its own, so that an entry with more of them covers other
+    // platforms, too.
     let mut hashes = 0;
     for locked in locks.values() {
         hashes = hashes.max(locked.platform_hashes().count());

@@ -138,6 +138,7 @@ impl Session<'_> {
                 Ok(read) => {
                     mirrored.warnings.extend(read.warnings);
                     recorded.extend(read.hashes);
+                    // Calls with the same h1 share one copy, from whatever address they fetch it.
                     for package in read.packages {
                         let same = packages.entry(package.entry.h1.clone()).or_default();
                         same.push(package);
@@ -166,6 +167,7 @@ impl Session<'_> {
             .modules
             .sort_by(|one, other| one.name.cmp(&other.name));
 
+        // The entries of a lock file that could not be read would look unused.
         let prunes = options.prune && mirrored.errors.is_empty();
         if options.prune && !prunes {
             let message = "nothing is removed from the mirror, because of the errors";
@@ -201,6 +203,7 @@ impl Session<'_> {
             hashes.extend(locked.hashes.iter().cloned());
         }
 
+        // What the mirror contains is not fetched again, and a dry run fetches nothing.
         let resolve = |call: &ModuleCall| match module_locks::installed(locks, call) {
             Resolution::Only(request) => match in_mirror(mirror, call, locks) {
                 Some(module) => Resolution::Found(module),

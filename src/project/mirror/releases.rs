@@ -150,6 +150,7 @@ impl Record {
         if !self.has(digest) {
             return vec![self.not_recorded(package, digest)];
         }
+        // A package that stays in the mirror is known by its hashes only, not by its signature.
         let Some(authentication) = authentication else {
             return Vec::new();
         };

@@ -88,6 +88,8 @@ impl Session<'_> {
     }
 
     fn install(&self, root: &RootModule, options: GetOptions) -> Result<InstalledModules> {
+        // Terragrunt copies modules into its own cache on each run, and reads no lock file of
+        // modules.
         if !root.units.is_empty() {
             return Ok(InstalledModules {
                 is_unit: true,
@@ -111,6 +113,8 @@ impl Session<'_> {
         if let Some(link) = linked_data_directory(root) {
             return Err(link.into());
         }
+        // The directory may not exist yet, so its nearest existing ancestor shows where it would
+        // be.
         if let Some(existing) = directory.ancestors().find(|path| path.exists())
             && self.modules.boundary.is_outside(existing)
         {
@@ -388,6 +392,8 @@ fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
         .and_then(|()| copy::tree(from, to))
         .map_err(|error| Diagnostic::io("copy the module package", from, &error))?;
 
+    // Another process may alter the cache meanwhile, so that the copy is compared, not the
+    // original.
     let hashes = &package.locked.hashes;
     let h1 = package_hash::h1(to).ok();
     let HashesByScheme {
@@ -478,6 +484,7 @@ fn manifest(modules: impl Iterator<Item = Installed>) -> Vec<u8> {
         version: String::new(),
         dir: ".".into(),
     };
+    // Both tools list the root module first, and the calls in the order of their keys.
     let mut modules: Vec<_> = modules.collect();
     modules.sort_by(|one, other| one.key.cmp(&other.key));
     modules.insert(0, root);

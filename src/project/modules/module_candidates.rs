@@ -220,6 +220,7 @@ impl Moving<'_> {
         match Revision::of(source) {
             Some(Revision::Head) => {}
             Some(Revision::Name(of_source)) => name = Some(of_source),
+            // Commits have no order, so the comment beside one must say for which tag it stands.
             Some(Revision::Commit(commit)) => {
                 name = self.name_beside();
                 pinned = Some(commit);
@@ -271,6 +272,7 @@ impl Moving<'_> {
             Some(tag) => Some(tag.to_owned()),
             None => self.name_beside(),
         };
+        // A digest has no order either.
         let Some(tag) = tag else {
             return self.unmoved("has a digest, and no comment beside it contains its tag");
         };
@@ -300,6 +302,7 @@ impl Moving<'_> {
             let Some(tag) = VersionTag::parse(&name) else {
                 continue;
             };
+            // An upgrade goes upwards, so older tags are candidates for a user who names one only.
             let is_newer = self.may_select(&tag) && tag.version > current_tag.version;
             let is_considered = self.named().is_some() || is_newer || name == current;
             if tag.is_like(current_tag) && is_considered {
@@ -437,6 +440,7 @@ impl GitCall<'_> {
         let Self {
             moving, references, ..
         } = self;
+        // `ref=refs/tags/v1` and `ref=tags/v1` name the tag `v1`, and keep their form in the edit.
         let start = ["refs/tags/", "tags/"]
             .into_iter()
             .find(|start| current.starts_with(start))
@@ -487,6 +491,7 @@ impl GitCall<'_> {
         };
         let locked = moving.known.and_then(locked::commit_of);
         let current = pinned.as_deref().or(locked.as_deref());
+        // The present commit stays for the case that the newest one is too young.
         let mut commits = vec![newest];
         if let Some(current) = current
             && current != newest

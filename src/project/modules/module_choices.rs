@@ -43,6 +43,7 @@ fn key(call: &ModuleCall) -> CallKey {
 
 /// Leaves the choices that the user's name selects.
 fn retain_named(moving: &Moving<'_>, choices: &mut Choices, name: &str) -> Result<()> {
+    // To a user who names a prerelease, the newest one is shown, which may be what they want.
     let mut newest = choices.newest.clone();
     if let Some(tag) = VersionTag::parse(name)
         && tag.version.is_prerelease()
@@ -234,6 +235,8 @@ impl<'a> ModuleChoices<'a> {
             ..
         } in take(&mut choices.list)
         {
+            // The date of a version costs a request, so that few are looked up; the present one
+            // needs none.
             if !is_current && !skipped.may_ask_more() {
                 continue;
             }

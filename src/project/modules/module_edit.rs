@@ -71,6 +71,7 @@ pub(in crate::project) fn constraints(
     is_own(call)?;
     let location = rewrite::plain(call.version.as_ref().ok_or("the call has none")?)?;
     let new = new(&location.file.text[location.span.clone()]).ok_or(FORM)?;
+    // The tool reads the new text, so that the text is what must allow the version.
     let constraints = ConstraintList::parse_for_module(&new).map_err(|_| "it cannot be read")?;
     if !registry::allows(&constraints, version) {
         return Err(FORM);

@@ -56,11 +56,13 @@ pub(in crate::project) fn lock(
         constraints: wanted.constraints.clone(),
         ..call.clone()
     };
+    // The lock file is committed, and would publish a secret in the address.
     if Secrets::may_be_in(&call.source.recorded()) {
         return Resolution::Skip(Some(
             call.located(secret_in_address(&module_name(&call.key))),
         ));
     }
+    // A locked package stays as long as its entry is for the call.
     if let Some(locked) = locks.get(&call.key)
         && wanted.is_locked(locked)
     {
@@ -116,6 +118,7 @@ pub(in crate::project) fn entries(
         let Some(entry) = entry(known.map(AsRef::as_ref), &wanted, module) else {
             continue;
         };
+        // A registry may have added a secret to the address from which the package comes.
         if Secrets::may_be_in(&entry.package) {
             errors.push(call.located(secret_in_address(&module_name(&call.key))));
             continue;
@@ -124,10 +127,12 @@ pub(in crate::project) fn entries(
         let first = locks
             .entry(call.key.clone())
             .or_insert_with(|| Arc::clone(&entry));
+        // Units that share the lock file may use one name for different modules.
         if *first != entry {
             errors.push(differing(&call.key, first, &entry));
         }
     }
+    // A module that was not read may have the other calls.
     if requirements.is_incomplete {
         for (key, locked) in old {
             locks
@@ -152,6 +157,7 @@ fn entry(
             Some((_, hashes)) => !hashes.is_disjoint(&known.hashes),
             None => true,
         };
+        // An entry may accept several packages, and keeps the others.
         if has_hash {
             return Some(LockedModule {
                 constraints,

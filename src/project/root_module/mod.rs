@@ -276,6 +276,7 @@ impl RootModule {
             for unit in others {
                 all = all.and(unit.requirements(&options, modules, resolver, required)?);
             }
+            // Users may still run the tool there without Terragrunt.
             for root in self.former_roots(modules) {
                 let root = configuration::RootSource::Directory(root, None);
                 all = all.and(configuration::read_resolved(

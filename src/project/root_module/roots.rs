@@ -158,6 +158,8 @@ impl Roots {
         let mut list: Vec<FoundRoot> = Vec::new();
         let mut indexes = HashMap::new();
         for root in found {
+            // Links lead to one directory by several paths, and units may use the lock file of
+            // their module.
             let identity = root
                 .lock_directory
                 .as_ref()
@@ -289,6 +291,7 @@ impl FoundRoot {
             (true, false) => other.kind,
             (false, _) => self.kind,
         };
+        // A user who names one of the paths selects the root module, whatever the others are.
         self.is_explicit |= other.is_explicit;
         self.is_excluded &= other.is_excluded;
         self.former_root = self.former_root.take().or(other.former_root);

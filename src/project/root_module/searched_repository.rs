@@ -177,6 +177,8 @@ impl SearchedRepository {
             }
             return lock_files;
         }
+        // Without a repository, the directory may be as large as the home directory or the whole
+        // disk.
         if !self.is_walkable {
             return Vec::new();
         }
@@ -251,6 +253,8 @@ impl SearchedRepository {
     }
 
     fn is_tofu_in_a_file(&self, tracked: &[PathBuf]) -> bool {
+        // The files nearest to the top come first: there are the CI files and READMEs that name the
+        // tool.
         let mut paths: Vec<_> = tracked.iter().collect();
         paths.sort_by_cached_key(|path| path.components().count());
         paths.truncate(FILES_SEARCHED);
@@ -298,6 +302,7 @@ pub(in crate::project) fn nearest_dialect<'a>(
         }
     }
     let mut around = root;
+    // The lock files beside the root module are below its parent.
     if root != top
         && let Some(parent) = root.parent()
     {

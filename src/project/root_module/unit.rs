@@ -47,9 +47,11 @@ impl TerragruntUnit {
         if !terragrunt::is_unit(tree, absolute) {
             return None;
         }
+        // Terragrunt looks for files in the directories above, but not outside of the repository.
         let top = repository::top_or_current(absolute, environment);
         let repository = Repository::open_from(tree, &top, root).ok()?;
         let read = terragrunt::read_or_unknown(absolute, &repository, &environment.variables);
+        // Such a file only has the common settings of other units, and nothing is run there.
         if read.is_parent(tree) {
             return None;
         }
@@ -178,6 +180,7 @@ impl TerragruntUnit {
         if let Some(error) = &self.read.malformed {
             return Err(error.clone().into());
         }
+        // Messages must not show what is secret in the address.
         if let Ok(UnitSource::Remote(source)) = &self.read.source {
             modules.secrets.learn_address(source);
         }

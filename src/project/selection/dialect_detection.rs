@@ -57,10 +57,13 @@ impl Session<'_> {
     /// different files.
     pub(super) fn dialect_before(&self, canonical: &Path) -> Option<(Dialect, DialectReason)> {
         let change = self.options.change.as_ref()?;
+        // The own lock file is the best evidence, because its addresses are the ones of the tool's
+        // registry.
         if let Some(dialect) = of_lock_file(change, &canonical.join(LOCK_FILE_NAME)) {
             return Some((dialect, DialectReason::LockFile));
         }
 
+        // Terraform reads no file with such a name.
         let has_tofu_files = match change.names_before(canonical) {
             Some(mut names) => names.any(is_of_tofu),
             None => names(self.tree(), canonical)
@@ -79,6 +82,8 @@ impl Session<'_> {
             return Some((dialect, DialectReason::OtherLockFiles));
         }
 
+        // A new directory may be for either tool, and words elsewhere must not decide which files
+        // are checked.
         if change.is_new(canonical) {
             return None;
         }

@@ -233,6 +233,7 @@ impl RootSearch<'_, '_> {
             let copied = FoundRoot::copied_lock_files(&root.path, &directory, copied_lock_files);
             result.copied_lock_files.extend(copied);
         }
+        // A change must not end the check of a root module by a call or a unit that it adds.
         if is_taken && former.contains(&directory) {
             if !is_unit {
                 root.former_root = Some(root.path.clone());
@@ -443,6 +444,7 @@ impl RootSearch<'_, '_> {
             .names_before(directory)?
             .any(|name| LOCK_FILES.contains(&name));
         let calls = module.calls_to_others().collect();
+        // What is a unit now was a module on its own before.
         if change.makes_unit(directory) {
             let below_start = self.below_start(directory);
             return Some(Evidence {
@@ -462,6 +464,7 @@ impl RootSearch<'_, '_> {
                 runs = run_modules(units);
             }
         }
+        // Without a lock file, a unit was not among the checked root modules.
         let sign = if has_lock_file {
             Some(Sign::Unit)
         } else {

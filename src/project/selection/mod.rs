@@ -71,6 +71,8 @@ impl Session<'_> {
                     ..root
                 });
             } else {
+                // pre-commit passes changed files, which may belong to modules that root modules
+                // call.
                 for directory in self.directories_of_file(path)? {
                     if self.is_root(&directory, selection.with_modules) {
                         found.push(self.root_in(directory));
@@ -106,6 +108,7 @@ impl Session<'_> {
                 roots.unlocked_units.push(directory);
             }
         }
+        // A search that finds nothing explains where root modules may be instead.
         if roots.is_empty() {
             for path in selection.paths() {
                 roots.others.stacks.extend(self.stacks(path));
@@ -249,6 +252,7 @@ impl Session<'_> {
                 root.lock_directory = Some(directory);
             }
         }
+        // The host of the cloud decides for which registry `localterraform.com` stands.
         if unit.is_none() && !self.modules.boundary.excludes(canonical) {
             let dialect = self.options.dialect.unwrap_or_default();
             let module = self
@@ -347,6 +351,7 @@ impl Session<'_> {
             if !directory.starts_with(canonical) || result.read.contains(directory) {
                 continue;
             }
+            // A file that a checked directory reads through a link is checked there.
             let is_read_by_links = change.is_read_by_links(directory, |linking| {
                 with_own_lock_file.contains(linking) || result.read.contains(linking)
             });

@@ -348,6 +348,7 @@ impl Session<'_> {
         if let Some(settings) = &self.options.settings {
             return Ok(settings.clone());
         }
+        // A change is judged by the approved settings of its base.
         let files = match &self.options.change {
             Some(change) => SettingsFiles::Committed {
                 top: &change.top,
@@ -360,6 +361,8 @@ impl Session<'_> {
             Err(_) => self.environment.shown(path),
         };
         let settings = Settings::find(canonical, files, &self.repositories.settings, &shown)?;
+        // Another user could loosen the policy in a directory above, so that such a file is not
+        // read.
         for path in &settings.of_other_users {
             if self.is_new(format!("settings {}", path.display())) {
                 self.notify(Event::SettingsNotRead(&self.environment.shown(path)));

@@ -114,6 +114,7 @@ impl Session<'_> {
 
         let mut reported = BTreeSet::new();
         for (root, sharing) in list.iter_mut().zip(sharing) {
+            // One root module reports what concerns all that share the file.
             if let Some(file) = &sharing.lock_file {
                 root.linked_lock_file = Some(self.environment.shown(file));
                 root.is_sharing_reported = !reported.insert(file.clone());
@@ -203,6 +204,7 @@ impl Session<'_> {
         reading: Reading,
         resolver: Option<&Resolver<'_>>,
     ) -> Result<Requirements> {
+        // All of them are read for each other, and a change can add any number of links.
         if root.found.sharing.len() > MOST_SHARING {
             let message = format!(
                 "more than {MOST_SHARING} root modules share {} through links",
@@ -222,6 +224,8 @@ impl Session<'_> {
                 Some(resolver) if modules => {
                     Arc::new(self.read_sharing(other, root, reading, Some(resolver))?)
                 }
+                // Its reading without this lock file of modules is the same for every root module
+                // that shares.
                 _ => self
                     .sharing
                     .get_or_compute(&(other.canonical.clone(), reading), || {
@@ -261,6 +265,7 @@ impl Session<'_> {
         if opened.refused.is_some() || !opened.has_configuration(&self.modules) {
             return Ok(Requirements::default());
         }
+        // An address without a host means a different registry for each tool, and no file has both.
         if opened.dialect_reason == DialectReason::Settings && opened.dialect != root.dialect {
             return Err(different_tools(&opened, root).into());
         }

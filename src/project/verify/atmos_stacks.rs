@@ -98,6 +98,7 @@ pub(super) fn effect(
         let Some(place) = Place::of(path) else {
             continue;
         };
+        // Values decide something only if a template refers to them, which is looked up below.
         if TEMPLATE_INPUTS.contains(&place.section) {
             inputs.extend(place.rest.first().map(String::as_str));
         }

@@ -106,6 +106,7 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
         let canonical = root.lock_directory.join(name);
         let is_altered = has_file && change.differing.contains(&canonical);
         let mut bytes = change.file_before(&canonical);
+        // A moved root module is compared with what it was at its old place.
         if let Some(old) = moved_from {
             bytes = bytes.or_else(|| change.file_before(&old.join(name)));
         }
@@ -114,6 +115,8 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
             _ => &[],
         };
         let mut approved_bytes = bytes;
+        // The named revision may have newer comments than the merge base, and they are approved,
+        // too.
         if let Some(lock_files) = &change.revision_lock_files {
             let old = moved_from.unwrap_or(&root.lock_directory);
             let path = old.join(name).into_os_string();
@@ -160,6 +163,7 @@ impl<'a> BaseFacts<'a> {
         let mut modules_before = Vec::new();
         let mut locked = BTreeSet::new();
         for (path, bytes) in change.before_named(MODULE_LOCK_FILE_NAME) {
+            // A lock file in an installed package is not of this repository.
             if is_installed(path) {
                 continue;
             }

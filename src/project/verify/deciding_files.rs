@@ -188,6 +188,7 @@ fn effect(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
 /// The finding about a file under any name: settings of the user for OpenTofu and Terraform, or
 /// arguments of a backend.
 fn settings_of_any_name(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
+    // `TF_CLI_CONFIG_FILE` and `-backend-config` may name a file of any name.
     let contents = [&file.before, &file.now].into_iter().flatten();
     for bytes in contents {
         let text = String::from_utf8_lossy(bytes);
@@ -223,15 +224,19 @@ fn is_of_variables(facts: &BaseFacts<'_>, path: &Path) -> bool {
         return true;
     }
     let change = facts.change;
-    let above = path.ancestors().skip(1);
-    let mut above = above.take_while(|directory| directory.starts_with(&change.top));
-    above.any(|directory| {
+    for directory in path.ancestors().skip(1) {
+        if !directory.starts_with(&change.top) {
+            break;
+        }
         let shown = change.shown(directory);
         let module = facts
             .modules
             .canonical_module(directory, shown, Dialect::default());
-        STORES.iter().any(|name| module.has_variable(name))
-    })
+        if STORES.iter().any(|name| module.has_variable(name)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// The finding about YAML.
@@ -333,6 +338,7 @@ fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect>
     if is_other || file.is_of_terragrunt() {
         return None;
     }
+    // No backend leaves arguments to such a file, so that it may have another purpose.
     if file.kind != DecidingKind::Backend && !is_needed_by_a_backend(facts, file) {
         return Some(decided("may decide where a state is"));
     }
@@ -572,12 +578,14 @@ fn attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect>
     let directory = file.path.parent()?;
     let [before, now] =
         [&file.before, &file.now].map(|bytes| AttributeLines::parse(directory, bytes.as_deref()));
+    // A macro sets attributes by a new name, which the comparison below would not see.
     if now.has_macros && !before.has_macros {
         return Some(not_decided("defines attributes"));
     }
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
     for path in files_below(change, directory) {
         paths.insert(path.to_owned());
+        // A lock file that is only added later gets the attributes as well.
         paths.insert(path.with_file_name(LOCK_FILE_NAME));
     }
     let mut is_hidden_from_review = false;
@@ -591,6 +599,7 @@ fn attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect>
                 return Some(not_decided(&effect));
             }
         }
+        // These leave the files as they are, but fold or hide their differences in a review.
         let is_set = |name: &str, value: &str| {
             new.get(name).is_some_and(|new| new == value) && old.get(name) != new.get(name)
         };
@@ -635,6 +644,7 @@ impl AttributeLines {
             }
             let mut words = line.split_ascii_whitespace();
             let pattern = words.next().unwrap_or_default();
+            // Quoted patterns have escapes that are not read here, and git refuses negative ones.
             if pattern.starts_with("[attr]") || pattern.starts_with(['"', '!']) {
                 parsed.has_macros = true;
                 continue;

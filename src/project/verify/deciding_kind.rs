@@ -123,6 +123,7 @@ impl DecidingKind {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let ends_with = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         let is_in = |directory: &str| path.iter().any(|part| part == directory);
+        // In a directory of plugins the place decides, whatever the name is.
         if is_of_plugins(path) {
             return Some(Self::PluginDirectory);
         }

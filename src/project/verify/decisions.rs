@@ -27,6 +27,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(base) = &root.base else {
         return Vec::new();
     };
+    // All versions of a new root module are new, so that one note stands for them.
     if is_new(root, base) {
         let directory = root.module.path().display();
         let message = format!("the root module in {directory} is new");
@@ -255,6 +256,7 @@ fn check_storage(root: &AuditedRoot<'_>, base: &Base<'_>, before: &Reading) -> V
         let changes = storage.changes_from(&old);
         let location = storage.location.clone().unwrap_or_else(|| own_file(root));
         if changes.is_empty() {
+            // The arguments are the same text, but may have other values.
             if base.facts.change.may_alter_files(&storage.reads) {
                 let message =
                     format!("the state of {directory} depends on a file that the change alters");

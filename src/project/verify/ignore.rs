@@ -34,6 +34,7 @@ pub(super) fn apply<T: EntryKind>(
     about: impl Fn(&Diagnostic) -> Option<T::Address>,
 ) -> Vec<(Option<T::Address>, Diagnostic)> {
     let comments = read(lock_file);
+    // A change must not suppress the findings about itself.
     let approved = base.map(approved_ignores);
     let mut applied = Vec::new();
     let mut new = Vec::new();
@@ -103,6 +104,7 @@ fn read<T: EntryKind>(lock_file: &LockFileOf<T>) -> Comments<T> {
         ignores: Vec::new(),
         invalid: Vec::new(),
     };
+    // Most lock files have no such comment, and need not be read line by line.
     if memmem::find(lock_file.file().text.as_bytes(), MARK.as_bytes()).is_none() {
         return comments;
     }

@@ -277,6 +277,7 @@ fn compared(
     if let Some(whole) = whole {
         return installed_copy::compare(listing, whole, is_from_git);
     }
+    // No copy here is whole, so that the package itself shows how this one differs.
     if let Some(fetcher) = &root.packages.fetcher
         && let Some(whole) = fetcher.whole(&copy.call.source, locked, &copy.directory)
         && let Ok(whole) = package_hash::listing(&whole)

@@ -199,6 +199,7 @@ fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut Verifie
         compare_published(root, calls)
     });
 
+    // Only calls that were compared without a finding are confirmed.
     report.unconfirmed_modules = report.modules;
     for (calls, result) in groups.iter().zip(results) {
         match result {

@@ -77,6 +77,7 @@ impl RemovedRoots {
         let mut most = 0;
         for (index, removed) in self.directories.iter().enumerate() {
             let kept = kept.get(&index).copied().unwrap_or_default();
+            // A few files may be the same in root modules that have nothing else in common.
             if kept > most && kept * 2 >= removed.number {
                 most = kept;
                 source = Some(removed.path.as_path());

@@ -133,6 +133,7 @@ impl Report<VerifiedRoot> {
         for (path, result) in &mut self.roots {
             match (&mut *result, before.get(path)) {
                 (Ok(root), Some(Ok(before))) => root.leave_out(before),
+                // What could not be read before either is not a mistake of the change.
                 (Err(errors), Some(Err(before))) if is_the_same_failure(errors, before) => {
                     let failed = VerifiedRoot {
                         path: path.clone(),

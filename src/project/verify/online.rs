@@ -455,6 +455,7 @@ impl<'a> EntryCheck<'a> {
                         format!("{release} {who}, and {old} by the key {key}")
                     });
                 }
+                // Without a signature there was no key that could have changed.
                 OldKey::Unsigned => {}
                 OldKey::Unknown(why) => {
                     let name = self.root.name(&self.entry.address);
@@ -527,6 +528,7 @@ impl<'a> EntryCheck<'a> {
         platforms: &BTreeSet<Platform>,
     ) -> packages::Result<BTreeSet<Hash>> {
         let mut zh = published.zh.clone();
+        // Most registries have one document for all platforms, so the others are looked up last.
         if self.recorded(HashScheme::Zh).is_subset(&zh) {
             return Ok(zh);
         }

@@ -25,6 +25,7 @@ pub(super) struct ComparedEntry<'a> {
 
 /// Findings about the required platforms, as far as the cache knows the packages.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+    // A registry lists the platforms, so that `online` compares them then.
     if root.online.is_some() || root.is_policy_only() {
         return;
     }

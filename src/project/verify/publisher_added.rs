@@ -116,6 +116,7 @@ pub(super) fn modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     if new.is_empty() {
         return Vec::new();
     }
+    // The base is read only for publishers that its lock files do not have.
     let before = base.reading(root.module);
     new.retain(|(_, publisher)| !before.publishers.contains(publisher));
     if new.is_empty() {

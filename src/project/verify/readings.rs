@@ -109,6 +109,7 @@ impl BaseReadings {
             ..Reading::default()
         };
         let mut dialects = vec![root.dialect];
+        // Where the head is read for both tools, the base is compared as both read it.
         if head.other_reading != OtherReading::Ignored {
             dialects.push(root.dialect.other());
         }
@@ -170,8 +171,8 @@ impl BaseReadings {
         })
     }
 
-    /// Facts about a directory. `is_read`
-    /// returns whether a root module reads it with the values of its callers.
+    /// Facts about a directory. `is_read` is set if a root module reads it with the values of its
+    /// callers.
     fn called_by(&self, directory: &Path, is_root: bool, is_read: bool) -> Option<WholeBase> {
         let root = self.open(directory)?;
         if is_root || root.is_unit() {
@@ -189,9 +190,11 @@ impl BaseReadings {
                     .collect(),
             });
         }
+        // A root module has read it with the values of its calls, and has its facts.
         if is_read {
             return None;
         }
+        // No root module calls it, but what it calls was approved with the base.
         let module = root.module(&self.session.modules);
         let mut called = WholeBase::default();
         for request in module.requests(root.dialect) {

@@ -73,6 +73,7 @@ pub(super) fn of_locked(
     let Some(host) = root.packages.refused_host(&request) else {
         return LockedRequest::Allowed;
     };
+    // The call itself names the host, and is reported as a call.
     if let Some(own) = call.request()
         && root.packages.refused_host(&own).is_some()
     {

@@ -33,6 +33,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 
     let locked = root.lock_file.locks();
     for (address, requirement) in &requirements.providers {
+        // For a provider under development, the tool runs a local build and needs no entry.
         let is_overridden = root.dev_overrides.contains_key(address);
         if requirement.is_certain && !is_overridden && !locked.contains_key(address) {
             findings.push(not_locked(root, address, requirement));

@@ -216,6 +216,7 @@ impl Session<'_> {
             dev_overrides: self.connections.dev_overrides(*dialect)?,
             tracked_data: tracked_data(module, &tracked, options),
             tracked,
+            // A lock file that the base has must not disappear, even where none would be needed.
             expected: if had_lock_file {
                 LockFileNeed::Always
             } else {

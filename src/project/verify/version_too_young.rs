@@ -32,6 +32,7 @@ pub(super) fn new_versions<'a>(root: &'a AuditedRoot<'_>) -> Vec<&'a Entry> {
         if policy.is_exempt_from_min_age(&entry.address, root.module.dialect) {
             continue;
         }
+        // The age of a version was checked when the base was approved.
         if let Some(before) = before
             && let Some(old) = before.locks().get(&entry.address)
             && old.version == entry.locked.version

@@ -189,6 +189,7 @@ fn links(change: &ReviewedChange, selection: &Selection) -> Vec<Diagnostic> {
         links.extend(change.added_link(path));
         starts.extend(canonicalize(path));
     }
+    // A link may take the place of any directory that was checked at the base.
     if selection.recursive {
         for name in [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
             for (path, _) in change.before_named(name) {
