@@ -49,6 +49,7 @@ impl ProviderPattern {
             [host, namespace, name] => (host, namespace, name),
             _ => return Err(PatternError::Shape),
         };
+        // As in the CLI configuration, only wildcards may follow a wildcard.
         if (host == "*" && namespace != "*") || (namespace == "*" && name != "*") {
             return Err(PatternError::Wildcard);
         }

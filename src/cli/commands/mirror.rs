@@ -104,6 +104,7 @@ pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let selection = roots.selection(false);
     let session = start(ui, &selection.paths, |environment, options| {
         source.add_to(environment, options);
+        // The lock files name all packages, so that no module need be read.
         options.modules = ModuleFetching::Never;
         show_origin(ui, environment, options);
         Ok(())

@@ -37,6 +37,7 @@ pub(super) fn run(
         return Err(Diagnostics::from(error).into());
     }
     let session = start(ui, &selection.paths, |_, options| {
+        // A repair rewrites what is in the file, and asks no registry.
         options.offline = true;
         Ok(())
     })?;

@@ -79,6 +79,7 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
     } = arguments;
     let selection = roots.selection(true);
     let session = start(ui, &selection.paths, |environment, options| {
+        // A bill of materials lists what is locked, for which no request is needed.
         options.offline = true;
         cache.add_to(environment, options);
         modules.add_to(environment, options, true);

@@ -129,9 +129,11 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let mut options = UpgradeOptions::default();
     options.lock = selection.lock_options(providers, age.min_age);
     options.lock.dry_run = arguments.check || arguments.dry_run;
+    // A check needs the plan alone; a dry run shows the new files, too.
     options.plan_only = arguments.check && !arguments.dry_run;
     options.compare_hashes = options.plan_only;
     options.prereleases = arguments.pre;
+    // Dates and pages of releases cost requests, and only these outputs show them.
     options.release_info =
         options.lock.dry_run || arguments.interactive || ui.format != OutputFormat::Text;
     options.allow_downgrade = arguments.allow_downgrade;
@@ -216,6 +218,7 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
     if !is_dry && !options.lock.providers.is_empty() {
         ui.statuses(table::reasons(&groups).iter().take(MOST_REASONS));
     }
+    // Constraints that were rewritten hold nothing back.
     let may_be_held_back = !is_dry || !options.rewrite_constraints;
     if may_be_held_back && let Some((what, has_modules)) = table::held_back(&groups, is_dry) {
         let mut words = vec!["upgrade"];

@@ -128,6 +128,7 @@ fn one_cause(
     let mut directories = vec![root.to_owned()];
     directories.extend(other_roots.iter().map(|path| path.to_path_buf()));
     let mut help = first.help.clone();
+    // One command is for the providers of all root modules.
     if let Some(help) = &mut help {
         for (_, other) in cause {
             if let Some(other_help) = &other.help {

@@ -174,6 +174,7 @@ fn changes(row: &Row<'_>) -> Vec<String> {
     ] {
         match (old, new) {
             (None, Some(new)) if name == "package" => changes.push(format!("{name} {new}")),
+            // An entry that is new or removed has nothing to compare.
             (None, _) | (_, None) => {}
             (Some(old), Some(new)) if old == new => {}
             (Some(old), Some("")) => changes.push(format!("{name} {old} removed")),

@@ -116,6 +116,8 @@ impl Issue {
         let mut fetched = Vec::new();
         for label in &finding.labels {
             let position = Position::new(label, found);
+            // A file of a fetched module is not in the repository, so that reports cannot mark its
+            // lines.
             if label.location.file.is_fetched {
                 fetched.push(position);
             } else {

@@ -73,6 +73,7 @@ impl LockedText {
         let mut downloads = Vec::new();
         for report in providers {
             let is_changed = report.difference.change != EntryChange::Unchanged;
+            // An entry that nothing requires is shown although it stays, with what removes it.
             if is_changed || style.verbose || !report.required {
                 rows.push(known.provider(locked, report, style.verbose));
             }
@@ -514,6 +515,7 @@ fn changed_modules(locked: &LockedRootModule) -> Option<String> {
 /// Returns the last column: the origin of the entry, and its changes.
 fn what_changed(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>) -> String {
     let mut parts = Vec::new();
+    // The versions have a column; only a downgrade needs words as well.
     if let Some(change) = row.version_change
         && change.direction == Direction::Downgrade
     {

@@ -91,6 +91,7 @@ pub(crate) fn repeated_flags(
     command: &str,
     matches: &ArgMatches,
 ) -> Vec<RepeatedFlag> {
+    // A variable of the environment is still set for the next command.
     let is_given = |id: &str| {
         matches.try_contains_id(id).unwrap_or(false)
             && matches.value_source(id) == Some(ValueSource::CommandLine)

@@ -51,6 +51,7 @@ impl Session<'_> {
             let address = &conflict.address;
             if prepared.requirements.providers.contains_key(address) {
                 select(&mut prepared, conflict);
+            // A module that is not known may require it, so that the conflict stays for the user.
             } else if is_incomplete {
                 left.push(conflict);
             } else {

@@ -85,6 +85,7 @@ impl Session<'_> {
         options: &LockOptions,
         upgrade: Option<&UpgradeOptions>,
     ) -> Result<Prepared> {
+        // A refused file is outside of the repository, and nothing there is written.
         if let Some(refused) = root.refused.take() {
             return Err(refused.into());
         }
@@ -160,6 +161,8 @@ impl Session<'_> {
             });
         }
 
+        // Recorded entries and constraints apply where a module that is not known may be their
+        // reason.
         if requirements.is_incomplete {
             requirements.providers.retain(|address, requirement| {
                 requirement.is_certain

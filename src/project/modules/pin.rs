@@ -129,10 +129,12 @@ impl Pins<'_> {
         let mut calls = Vec::new();
         let mut without_commit = Vec::new();
         for call in read.package_calls() {
+            // A call in a fetched package is not in a file of the user.
             if call.entry.is_some() || modules.refuses(&call.source, false) {
                 continue;
             }
             let locked = self.entry(call);
+            // All hosts are asked at once, before the first call needs an answer.
             if locked.is_none() && may_move_in_git(&call.source) {
                 without_commit.push(call.source.clone());
             }
@@ -198,6 +200,7 @@ impl Pins<'_> {
         call: &ModuleCall,
         locked: Option<&LockedModule>,
     ) -> Option<Edited> {
+        // A constraint says what is allowed, and only the lock file says what is used.
         let Some(version) = locked.and_then(|locked| locked.version.as_ref()) else {
             let name = LockedModule::label_name(&call.key);
             let message = format!("{name} is not pinned, because it is not locked");
@@ -224,6 +227,7 @@ impl Pins<'_> {
         if let Err(why) = module_edit::written(call) {
             return Ok(Some(Err(why)));
         }
+        // The lock file has the full ID without a request.
         let commit = if let Some(commit) = locked.and_then(locked::commit_of) {
             commit
         } else if let Some(fetcher) = &self.modules.fetcher {
@@ -251,6 +255,7 @@ impl Pins<'_> {
         let Some(tag) = package.as_ref().and_then(ModulePackage::tag) else {
             return Ok(None);
         };
+        // Terraform has no modules in OCI registries.
         if self.dialect != Dialect::Tofu {
             return Ok(None);
         }
@@ -281,6 +286,7 @@ impl Pins<'_> {
     ) -> Result<Option<Edited>> {
         let name = match Revision::of(source) {
             None | Some(Revision::Commit(_)) => return Ok(None),
+            // The repository may get another commit with the same short ID.
             Some(Revision::Expression(digits)) if is_short_commit(&digits) => {
                 return self.pinned_short_commit(call, source, locked);
             }
@@ -294,6 +300,7 @@ impl Pins<'_> {
             return Ok(Some(Err(why)));
         }
         let mut commit = locked.and_then(locked::commit_of);
+        // What is not locked yet is pinned at the commit that a run would use now.
         if commit.is_none() {
             let Some(fetcher) = &self.modules.fetcher else {
                 return Err(not_asked(call).into());

@@ -103,6 +103,8 @@ impl Candidate<'_> {
         if is_implied {
             error = explained(error);
         }
+        // A module without a source for this provider got the default namespace; the entry shows
+        // the right one.
         if let Some(entry) = namesake(self.address, self.requirement, self.lock_file) {
             return with_source(error, entry, self.dialect);
         }
@@ -341,6 +343,8 @@ impl Candidate<'_> {
         let mut error = Diagnostic::error(Code::NoMatchingVersion, message);
         for declaration in &self.requirement.declarations {
             if let Some(location) = &declaration.version {
+                // Each constraint is shown with what it allows alone, so that the odd one out can
+                // be seen.
                 let alone = available
                     .versions
                     .keys()
@@ -478,6 +482,7 @@ pub(in crate::project) fn upgrade_to_listed(
                 target: version.clone(),
             });
         }
+        // Without an allowed version, the newest one is the target of a rewritten constraint.
         if newest.is_none() && !version.is_prerelease() {
             newest = Some(version);
         }

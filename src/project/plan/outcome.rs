@@ -122,6 +122,7 @@ fn recorded(
         .or_else(|| request.prepared.side_with(address, plan.version))
         .map(Arc::as_ref);
     let entry = Arc::new(record(plan, request, previous, packages)?);
+    // An entry with a warning belongs to the lock file that it compares with.
     let is_shared = entry.warning.is_none() && entry.counts.unpublished == 0;
     Ok(if is_shared {
         request
@@ -260,6 +261,7 @@ fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Op
     if not_required.is_empty() {
         return None;
     }
+    // A module that is not known may require any of the entries.
     if requirements.is_incomplete {
         let message = "no entry is removed, because the requirements of the configuration are not completely known";
         return Some(Diagnostic::warning(Code::ProviderNotRequired, message));

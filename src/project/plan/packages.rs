@@ -108,6 +108,7 @@ pub(crate) fn fetch_packages(
     let source = request.source;
     let mut missing = Vec::new();
     for plan in plans {
+        // The entry was made for another root module, with these packages.
         if plan.recorded.is_some() {
             continue;
         }
@@ -182,6 +183,7 @@ fn plan<'a>(
                         .get_or_init(|| kept_platforms::of_file(locks, source, request.run.cache)),
                 );
             }
+            // Covered platforms may be ones that the new version is no longer published for.
             if let Some(listed) = listed {
                 covered.retain(|platform| listed.contains(platform));
             }
@@ -194,6 +196,7 @@ fn plan<'a>(
             .collect(),
     };
     let platforms = existing_platforms(&candidate, platforms, prepared);
+    // The settings exempt the provider from all platforms, and the entry is left as it is.
     if platforms.is_empty() && has_entry(&candidate, version) {
         return Ok(None);
     }
@@ -295,6 +298,7 @@ fn kept_platforms(
     request: &LockRequest<'_>,
 ) -> KeptPlatforms {
     let prepared = request.prepared;
+    // What the user names replaces what was covered before.
     if prepared.platforms_are_named {
         return KeptPlatforms::default();
     }
@@ -371,6 +375,8 @@ fn check_platforms(
             .help(Help::text("name the platforms, for example: ").and(RunOption::NamePlatforms))
             .into());
     }
+    // A network mirror lists versions without platforms; a missing package is then found by its
+    // request.
     let Some(listed) = listed(version, available) else {
         return Ok(());
     };

@@ -265,7 +265,8 @@ impl Session<'_> {
         if opened.refused.is_some() || !opened.has_configuration(&self.modules) {
             return Ok(Requirements::default());
         }
-        // An address without a host means a different registry for each tool, and no file has both.
+        // An address without a host means a different registry for each tool, so no entry is for
+        // both.
         if opened.dialect_reason == DialectReason::Settings && opened.dialect != root.dialect {
             return Err(different_tools(&opened, root).into());
         }

@@ -528,7 +528,6 @@ impl<'a> EntryCheck<'a> {
         platforms: &BTreeSet<Platform>,
     ) -> packages::Result<BTreeSet<Hash>> {
         let mut zh = published.zh.clone();
-        // Most registries have one document for all platforms, so the others are looked up last.
         if self.recorded(HashScheme::Zh).is_subset(&zh) {
             return Ok(zh);
         }

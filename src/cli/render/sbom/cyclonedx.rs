@@ -34,6 +34,7 @@ pub(crate) fn document(bill: &Bill) -> String {
         }
     }
     components.extend(bill.packages.values().map(component));
+    // The project also depends on the root modules that could not be read.
     if bill.lacks_roots {
         incomplete.push("project".to_owned());
     }

@@ -35,6 +35,7 @@ impl std::fmt::Display for Purl<'_> {
         if let Some(version) = self.version {
             write!(f, "@{}", encoded(version))?;
         }
+        // A qualifier without a value is the same as none.
         let qualifiers = self
             .qualifiers
             .iter()
@@ -47,6 +48,7 @@ impl std::fmt::Display for Purl<'_> {
                 encoded(value)
             )?;
         }
+        // The specification forbids these segments in a subpath.
         let parts = self
             .subpath
             .split('/')
