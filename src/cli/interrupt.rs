@@ -12,6 +12,7 @@ pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
     use signal_hook::low_level::emulate_default_handler;
 
     let ignored = ignored_signals();
+    // Such a signal was ignored on purpose before the program started, as by `nohup`.
     let is_ignored = |signal: &i32| ignored >> (signal - 1) & 1 == 1;
     let handled = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
         .into_iter()

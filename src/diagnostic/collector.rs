@@ -62,6 +62,7 @@ impl Collector {
             .entry((diagnostic.code, diagnostic.severity))
             .or_default();
         of_code.left_out += take(&mut diagnostic.left_out);
+        // Further ones are counted only, because a file may have any number of them.
         if of_code.kept == limit(self.roots) {
             of_code.left_out += 1;
             return;
@@ -90,6 +91,7 @@ impl Collector {
                 more_labels,
                 ..diagnostic
             });
+            // No other one can be merged into a diagnostic that was left out.
             if self.kept.len() > index {
                 self.known.insert(key, index);
             }

@@ -57,6 +57,7 @@ fn folded(group: Vec<Diagnostic>) -> Option<Diagnostic> {
     for part in parts {
         let part = labelled(part, are_details_equal);
         folded.labels.extend(part.labels);
+        // The next step is the same, for the names of all.
         if let (Some(help), Some(other)) = (&mut folded.help, &part.help) {
             help.add_names_of(other);
         }

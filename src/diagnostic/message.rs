@@ -242,6 +242,7 @@ impl Diagnostic {
         location: Location,
         text: impl Into<String>,
     ) -> Self {
+        // Several locations in a module may have the same call.
         if let Some(call) = call
             && !self.has_label_at(call)
         {

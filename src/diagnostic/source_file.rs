@@ -90,6 +90,8 @@ impl SourceFile {
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
         let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
         let bytes = self.text.as_bytes();
+        // Positions at regular distances, so that a later call reads only the text after the last
+        // one.
         let positions = self.positions.get_or_init(|| {
             let mut positions = vec![Position { line: 1, column: 1 }];
             for chunk in bytes.chunks(Position::DISTANCE) {
@@ -114,6 +116,7 @@ impl Position {
         let lines = memchr::memchr_iter(b'\n', &bytes[..line_start]).count();
         let characters = bytes[line_start..]
             .iter()
+            // These bytes continue a character, which its first byte counts.
             .filter(|byte| !matches!(byte, 0x80..0xc0))
             .count();
         Self {

@@ -111,6 +111,7 @@ impl Constraint {
         match self.operator {
             Operator::Greater => order == Ordering::Greater,
             Operator::GreaterOrEqual | Operator::PessimisticMajor => order != Ordering::Less,
+            // Build metadata has no precedence, but an exact version includes it.
             Operator::Exact => *version == self.boundary,
             Operator::NotEqual => *version != self.boundary,
             Operator::LessOrEqual => order != Ordering::Greater,
@@ -187,12 +188,14 @@ impl Constraint {
         let (operator, version) = term.split_at(start);
         let operator = operator.trim();
         let written = version.strip_prefix('v').unwrap_or(version);
+        // What `~>` allows depends on how many numbers are written.
         let numbers = if operator == "~>" {
             written
         } else {
             three_numbers(written)
         };
         let mut constraint = Self::parse(&format!("{operator}{numbers}"))?;
+        // Both tools ignore build metadata when they compare versions of modules.
         constraint.boundary = constraint.boundary.without_metadata();
         if constraint.operator == Operator::PessimisticMinor
             && numbers.bytes().all(|byte| byte.is_ascii_digit())

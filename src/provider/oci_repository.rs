@@ -121,6 +121,7 @@ impl std::str::FromStr for OciRepository {
 
 /// Whether a text is a host name or address with an optional port.
 fn is_registry(text: &str) -> bool {
+    // The brackets show that the colons of an IPv6 address do not begin a port.
     if let Some(rest) = text.strip_prefix('[')
         && let Some((address, after)) = rest.split_once(']')
         && address.parse::<std::net::Ipv6Addr>().is_ok()

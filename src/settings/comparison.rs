@@ -239,6 +239,7 @@ fn required_platforms(
 ) -> Effect {
     match (before, now) {
         (before, now) if before == now => Effect::Equal,
+        // Without a list no platform is required.
         (None, _) | (_, Some(PlatformSelection::All)) => Effect::Stricter,
         (Some(PlatformSelection::These(before)), Some(PlatformSelection::These(now))) => {
             more(before, now)

@@ -132,6 +132,7 @@ impl Levels {
             Some(Level::Deny) => finding.severity = Severity::Error,
             None => {}
         }
+        // What a flag names keeps its level, even if all warnings are denied.
         if named.is_none() && finding.severity == Severity::Warning && self.denies_warnings() {
             finding.severity = Severity::Error;
         }

@@ -142,6 +142,7 @@ impl ModuleArgs {
         options.variables =
             InputVariables::new(variables, self.variables.flags.clone()).with_arguments(variables);
         options.modules_mirror.clone_from(&self.modules_mirror);
+        // A mirror is read without requests, as the cache is.
         options.modules = match is_offline || self.modules_mirror.is_some() {
             _ if self.no_fetch_modules => ModuleFetching::Never,
             true => ModuleFetching::FromCache,

@@ -27,6 +27,7 @@ impl Targets {
         let mut errors = Diagnostics::default();
         for argument in arguments {
             let path = Path::new(argument);
+            // A path such as `network/dns` also has the form of a provider, and wins if it exists.
             if Tree::Work.exists(path) || is_surely_path(path) {
                 targets.paths.push(path.to_owned());
                 continue;

@@ -63,6 +63,7 @@ fn with_two_dashes(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut spelled = Vec::new();
     let mut only_values_follow = false;
     for word in words {
+        // After `--` a word is a value, even if it begins like a flag.
         only_values_follow |= word == "--";
         if !only_values_follow && is_flag_of_terraform(&word) {
             let mut flag = OsString::from("-");
@@ -93,6 +94,7 @@ fn with_variables(command: Command, counts: &dyn Fn(&str) -> bool) -> Command {
             let Some(variable) = argument.get_env() else {
                 return argument;
             };
+            // CI systems set a variable to nothing where its value is left out.
             let is_empty = std::env::var_os(variable).is_some_and(|value| value.is_empty());
             if !is_empty && counts(&variable.to_string_lossy()) {
                 argument

@@ -58,6 +58,7 @@ pub(crate) fn login(arguments: &LoginArgs, ui: &Ui) -> Result<Outcome> {
     let Some(token) = read_token(&host, ui)? else {
         return Ok(Outcome::Interrupted);
     };
+    // The tools prefer a variable of the environment to a stored token.
     let winner = variable_that_wins(&host, &credentials);
     let origin = credentials.store(&host, &token)?;
     ui.status(&format!(

@@ -158,6 +158,7 @@ fn submission(directory: &Path, environment: &Environment) -> Result<Submission>
             .into());
     };
     let job = environment.variable("GITHUB_RUN_ID").unwrap_or("local");
+    // A snapshot replaces the earlier one with the same correlator.
     let mut correlator = "provlock".to_owned();
     if let Some(workflow) = environment.variable("GITHUB_WORKFLOW")
         && let Some(job) = environment.variable("GITHUB_JOB")
@@ -177,6 +178,7 @@ fn commit_and_reference(
     directory: &Path,
     environment: &Environment,
 ) -> Result<Option<(String, String)>> {
+    // A workflow for a pull request has no branch checked out.
     if let Some(sha) = environment.variable("GITHUB_SHA")
         && let Some(reference) = environment.variable("GITHUB_REF")
     {

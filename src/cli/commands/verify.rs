@@ -420,6 +420,7 @@ impl VerifyReport<'_> {
             };
             let attempt = || format!("cannot write the report {}", path.display());
             let text = self.ui.safe(&self.rendered(*format, style), *format);
+            // A pull request may have put a link there, which leads to any file.
             report_paths::refuse_links(path)?;
             std::fs::write(path, text).with_context(attempt)?;
         }

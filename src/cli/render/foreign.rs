@@ -188,6 +188,7 @@ pub(crate) fn harmless_json(text: &str) -> String {
         .chars()
         .fold(String::with_capacity(text.len()), |mut escaped, c| {
             if is_hidden(c) && c != '\n' {
+                // The escapes of JSON are for units of UTF-16.
                 let mut units = [0; 2];
                 escaped.extend(
                     c.encode_utf16(&mut units)
@@ -199,6 +200,7 @@ pub(crate) fn harmless_json(text: &str) -> String {
             }
             escaped
         });
+    // The runner of a workflow looks for commands in every line of the output.
     COMMAND_MARKS.iter().fold(escaped, |text, mark| {
         text.replace(mark, &mark.replacen('#', "\\u0023", 1))
     })

@@ -41,6 +41,7 @@ impl Position {
     fn new(label: &Label, found: Verification<'_>) -> Self {
         let location = &label.location;
         let path = if location.file.is_fetched {
+            // The address of a module may contain a token.
             let address = location.path().display().to_string();
             found.invocation.secrets.redact(&address)
         } else {

@@ -196,6 +196,7 @@ fn signing_key(file: Option<&Path>, environment: &Environment) -> Result<Signing
             format!("cannot sign with {origin}: {error}"),
         )
     })?;
+    // No output may show the key, wherever it appears.
     environment.secrets.learn_key(&key);
     Ok(key)
 }

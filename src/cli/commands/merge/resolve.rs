@@ -45,6 +45,7 @@ impl ResolveArgs {
         options.platforms = self.platforms.named();
         options.min_age = self.age.min_age;
         let session = start_locking(ui, &[], &self.modules, &self.age, &self.source)?;
+        // The file may belong to a root module elsewhere, which has a link to it.
         let directory = session.root_of_lock_file(file);
         let root = session.open_as(&directory, dialect)?;
         let resolved = session.resolve_conflicts(root, lock_file, conflicts, &options)?;
