@@ -204,7 +204,7 @@ fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
 
     let mut sizes = [24, 20, 42].map(|at| u64::from(u32_at(bytes, at)));
     let missing = read_zip64_extra(extra, &mut sizes)?;
-    // | missing[2]|Without its compressed size or its offset, an entry cannot be found.
+    // Without its compressed size or its offset, an entry cannot be found.
     if missing[1] || missing[2] {
         return None;
     }
