@@ -356,6 +356,7 @@ pub(crate) fn code(text: &str) -> String {
         return format!("<code>{references}</code>");
     }
     let fence = "`".repeat(longest + 1);
+    // A backtick at an end would belong to the fence, and readers remove one blank at each end.
     let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) {
         " "
     } else {

@@ -120,6 +120,7 @@ impl Display {
         } else {
             ProgressBar::hidden()
         };
+        // Without a length there is no bar, only the number of bytes.
         row.set_style(style(if length.is_some() { DOWNLOAD } else { UNSIZED }));
         if let Some(length) = length {
             row.set_length(length);

@@ -144,6 +144,7 @@ pub(super) fn uuid(content: &Value) -> String {
         .chain_update(content.to_string())
         .finalize();
     let bytes: [u8; 16] = std::array::from_fn(|index| digest[index]);
+    // The bits of the version and of the variant have fixed values.
     let number = u128::from_be_bytes(bytes) & !(0xf << 76 | 0x3 << 62) | 0x5 << 76 | 0x2 << 62;
     let digits = format!("{number:032x}");
     [
