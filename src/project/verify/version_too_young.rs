@@ -33,7 +33,6 @@ pub(super) fn new_versions<'a>(root: &'a AuditedRoot<'_>) -> Vec<&'a Entry> {
             continue;
         }
         // The age of a version was checked when the base was approved.
-        // The base has this version already, and was approved with it.
         if let Some(before) = before
             && let Some(old) = before.locks().get(&entry.address)
             && old.version == entry.locked.version
