@@ -160,7 +160,7 @@ pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_
 }
 
 /// Whether only OpenTofu reads configuration in a file of this name.
-fn is_of_tofu(name: &str) -> bool {
+pub(crate) fn is_of_tofu(name: &str) -> bool {
     [".tofu", ".tofu.json"]
         .iter()
         .any(|extension| name.strip_suffix(extension).is_some())

@@ -44,7 +44,9 @@ mod walk;
 mod walk_errors;
 
 pub(crate) use file::{Backend, CloudHost};
-pub(crate) use files::{DATA_DIRECTORY, is_loaded, is_of_stack, is_test, no_configuration};
+pub(crate) use files::{
+    DATA_DIRECTORY, is_loaded, is_of_stack, is_of_tofu, is_test, no_configuration,
+};
 pub(crate) use fingerprint::{FileReads, Fingerprint, PartId};
 pub(crate) use listing::{DirectoryListing, has_tests, is_part_of_configuration, listings};
 pub(crate) use module::Module;

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::filter::Filter;
-use crate::configuration::{FileReads, Module, is_loaded, is_part_of_configuration, terragrunt};
+use crate::configuration::{
+    FileReads, Module, is_loaded, is_of_tofu, is_part_of_configuration, terragrunt,
+};
 use crate::diagnostic::Diagnostic;
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, is_copied_lock_file};
 use crate::modules::{is_configuration, submodule};
@@ -397,6 +399,14 @@ impl ReviewedChange {
         let after = self.before.range(directory.join("").into_os_string()..);
         let after = after.map(|(path, bytes)| (Path::new(path), bytes.as_slice()));
         after.take_while(move |(path, _)| path.starts_with(directory))
+    }
+
+    /// Whether a directory, or one below it, has a file that only OpenTofu reads, at the base or
+    /// now.
+    pub(super) fn has_tofu_files(&self, directory: &Path) -> bool {
+        let mut now = self.now_below(directory);
+        let mut before = self.before_below(directory).map(|(path, _)| path);
+        now.any(|path| is_of_tofu(name(path))) || before.any(|path| is_of_tofu(name(path)))
     }
 
     /// Whether the change makes a directory a Terragrunt unit.

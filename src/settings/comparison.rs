@@ -40,7 +40,8 @@ pub struct ComparedSettings<'a> {
     pub now: &'a Settings,
     /// The settings of the files further up, which complete both.
     pub above: &'a Settings,
-    /// The dialects of the lock files to which the settings apply.
+    /// The dialects that files of the base show, such as the lock files to which the settings
+    /// apply; empty if nothing does.
     pub dialects: &'a [Dialect],
 }
 
@@ -114,19 +115,15 @@ impl ComparedSettings<'_> {
         difference
     }
 
-    /// A dialect is no change where all lock files are for this tool already. A different tool
-    /// reads other files.
+    /// A dialect is no change unless something at the base is for the other tool, which reads other
+    /// files.
     fn dialect(&self, before: Option<Dialect>) -> Effect {
         let before = before.or(self.above.dialect);
         let now = self.now.dialect.or(self.above.dialect);
         match (before, now) {
             (before, now) if before == now => Effect::Equal,
-            (None, Some(now)) if !self.dialects.is_empty() => {
-                if self.dialects.iter().all(|dialect| *dialect == now) {
-                    Effect::Stricter
-                } else {
-                    Effect::Looser
-                }
+            (None, Some(now)) if self.dialects.iter().all(|dialect| *dialect == now) => {
+                Effect::Stricter
             }
             _ => Effect::Looser,
         }

@@ -77,8 +77,9 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     for together in diagnostic.labels.chunk_by(are_near) {
         let first = &together[0];
         let file = &first.location.file;
-        // No line of a file with tokens is shown, only its position.
-        if file.is_private {
+        // No line of a file with tokens is shown, only its position. A file as a whole has no text
+        // here, and an empty line would not be its first.
+        if file.is_private || file.text.is_empty() {
             for label in together {
                 group = group.element(origin(label, invocation));
                 if !label.text.is_empty() {
@@ -244,6 +245,13 @@ mod tests {
             render(&end),
             "error[io]: end\n  --> main.tf:44:8\n   |\n44 | second\n   |       ^"
         );
+    }
+
+    #[test]
+    fn of_a_file_as_a_whole_no_line_is_rendered() {
+        let whole = Diagnostic::error(Code::Io, "gone").at(Location::of_file("a.tf"), "here");
+        let expected = "error[io]: gone\n --> a.tf:1:1\n  |\n  = here";
+        assert_eq!(render(&whole), expected);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use anyhow::Result;
 use provlock::diagnostic::words::count;
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::project::{ReviewedChange, SessionOptions, SettingsEdit, what_changed};
+use provlock::provider::Dialect;
 use provlock::settings::{self, Settings};
 use provlock::system::Environment;
 
@@ -88,6 +89,8 @@ fn settings_before(
             before: settings.as_ref().ok().cloned(),
             now: settings_now.clone(),
             above: Settings::default(),
+            // A file of this name is not searched for what the repository mentions.
+            mentioned: &[Dialect::Tofu, Dialect::Terraform],
         };
         let finding = change.policy_changed(&edit);
         change.findings.extend(finding);

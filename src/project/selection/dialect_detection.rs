@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::configuration::is_of_tofu;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::DialectReason;
@@ -103,12 +104,4 @@ fn names(tree: &Tree, directory: &Path) -> Vec<String> {
         .iter()
         .map(|entry| entry.text().into_owned())
         .collect()
-}
-
-/// Whether only OpenTofu reads a file of this name.
-fn is_of_tofu(name: &str) -> bool {
-    let name = name.strip_suffix(".json").unwrap_or(name);
-    Path::new(name)
-        .extension()
-        .is_some_and(|extension| extension == "tofu")
 }

@@ -10,7 +10,7 @@ use crate::lockfile::{detect_dialect, named_providers};
 use crate::project::reviewed_change::{ReviewedChange, lines};
 use crate::project::session::Session;
 use crate::project::similar_names::{Part, look_alike};
-use crate::provider::ProviderAddress;
+use crate::provider::{Dialect, ProviderAddress};
 use crate::settings::{
     self, ComparedSettings, Settings, SettingsAbove, SettingsDifference, SettingsFiles, read_in,
 };
@@ -29,6 +29,15 @@ impl Session<'_> {
             paths.insert(path);
         }
         paths.retain(|path| path.parent().is_some_and(&applies));
+
+        // Words in other files count only if no file of the base shows its tool.
+        let mut mentioned = Vec::new();
+        if !paths.is_empty() {
+            let repository = self.repositories.around(&change.top, &self.environment);
+            if repository.mentions_tofu(Some(&change.commit)) == Some(true) {
+                mentioned.push(Dialect::Tofu);
+            }
+        }
 
         let mut findings = Vec::new();
         let mut edited = Vec::new();
@@ -49,6 +58,7 @@ impl Session<'_> {
                     .ok()
                     .and_then(|bytes| parse(change, path, bytes.as_deref())),
                 above: settings_above(change, directory),
+                mentioned: &mentioned,
             };
             findings.extend(change.policy_changed(&edit));
         }
@@ -86,6 +96,8 @@ pub struct SettingsEdit<'a> {
     pub now: Option<Settings>,
     /// Settings of the files further up at the base.
     pub above: Settings,
+    /// Dialects that count if no lock file and no other file name of the base shows one.
+    pub mentioned: &'a [Dialect],
 }
 
 /// Parses a settings file; the default settings if there is none.
@@ -201,12 +213,24 @@ impl ReviewedChange {
         now: &Settings,
     ) -> SettingsDifference {
         let mut dialects = Vec::new();
+        let mut dialects_elsewhere = Vec::new();
         let mut files = Vec::new();
         for (path, bytes) in self.lock_files_before() {
             if path.starts_with(edit.directory) {
                 dialects.extend(detect_dialect(bytes));
+            } else {
+                dialects_elsewhere.extend(detect_dialect(bytes));
             }
             files.push(bytes);
+        }
+        if self.has_tofu_files(edit.directory) {
+            dialects.push(Dialect::Tofu);
+        }
+        if dialects.is_empty() {
+            dialects = dialects_elsewhere;
+        }
+        if dialects.is_empty() {
+            dialects = edit.mentioned.to_vec();
         }
         let compared = ComparedSettings {
             before,

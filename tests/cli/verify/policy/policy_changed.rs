@@ -342,6 +342,58 @@ fn adoption_is_a_note() {
 }
 
 #[test]
+fn a_first_dialect_is_a_note_if_nothing_at_the_base_says_otherwise() {
+    let opentofu: fn(&Gate) = |gate| gate.write("Makefile", "init:\n\ttofu init\n");
+    let tofu_file: fn(&Gate) = |gate| gate.write("live/more.tofu", "");
+    let locked: fn(&Gate) = |gate| gate.root("locked", NULL, &[H1, ZH]);
+    for (name, more, path, expected) in [
+        (
+            "nothing",
+            (|_| ()) as fn(&Gate),
+            "provlock.toml",
+            ["note", "note"],
+        ),
+        ("a mention", opentofu, "provlock.toml", ["note", "error"]),
+        ("a file", tofu_file, "provlock.toml", ["note", "error"]),
+        (
+            "a file elsewhere",
+            tofu_file,
+            "other/provlock.toml",
+            ["note", "error"],
+        ),
+        ("a lock file", locked, "provlock.toml", ["note", "error"]),
+        (
+            "a lock file elsewhere",
+            locked,
+            "other/provlock.toml",
+            ["note", "error"],
+        ),
+    ] {
+        for (dialect, expected) in ["tofu", "terraform"].into_iter().zip(expected) {
+            let gate = Gate::with(|gate| {
+                gate.remove("provlock.toml");
+                for root in ["live", "other", "examples/a"] {
+                    gate.remove(&format!("{root}/.terraform.lock.hcl"));
+                }
+                more(gate);
+            });
+            gate.write(path, format!("dialect = \"{dialect}\"\n"));
+            assert_eq!(policy_changed(&gate), [expected], "{name}: {dialect}");
+        }
+    }
+    // The change cannot bring the file that another tool reads together with the setting.
+    let gate = Gate::with(|gate| {
+        gate.remove("provlock.toml");
+        for root in ["live", "other", "examples/a"] {
+            gate.remove(&format!("{root}/.terraform.lock.hcl"));
+        }
+    });
+    gate.write("provlock.toml", "dialect = \"terraform\"\n");
+    gate.write("live/main.tofu", "");
+    assert_eq!(policy_changed(&gate), ["error"]);
+}
+
+#[test]
 fn a_named_file_is_compared_as_values() {
     let gate = gate();
     gate.write("ci/rules.toml", format!("# Ours.\n{RULES}"));
@@ -376,13 +428,9 @@ fn changed_settings_are_reported_and_not_used() {
 exit code: 1
 ----- stdout -----
 error[policy-changed]: provlock.toml has changed; this change is checked without it
- --> provlock.toml:1:1
-  |
-1 |
-  | ^
-  |
-  = may allow more: policy.allowed-namespaces
-help: review what it will allow for later changes
+--> provlock.toml:1:1
+ = may allow more: policy.allowed-namespaces
+help: review what it will allow for later changes; if this is intended, an owner allows it with --warn policy-changed
 
 error[namespace-not-allowed]: the policy does not allow evil/null: its namespace is registry.opentofu.org/evil
  --> live/.terraform.lock.hcl:4:10
@@ -390,10 +438,10 @@ error[namespace-not-allowed]: the policy does not allow evil/null: its namespace
 4 | provider "registry.opentofu.org/evil/null" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-help: use another provider, or add "registry.opentofu.org/evil" to allowed-namespaces in provlock.toml
+help: use another provider, or add "registry.opentofu.org/evil" to allowed-namespaces in provlock.toml; if this is intended, an owner allows it with --warn namespace-not-allowed
 
 error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, which init would trust as installed by itself
-help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore
+help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore; if this is intended, an owner allows it with --warn tracked-data-directory
 
 warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing on this machine confirms them
  --> live/.terraform.lock.hcl:7:5
@@ -404,11 +452,8 @@ warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing o
 help: provlock -C live verify --online
 
 note[decision-changed]: hashicorp/null 3.2.4 is no longer locked
- --> live/.terraform.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
+--> live/.terraform.lock.hcl:1:1
+ |
 help: make sure that this is intended
 
 note[decision-changed]: evil/null 3.2.4 is locked
@@ -424,5 +469,6 @@ help: make sure that this is intended
 2 root modules: 2 with errors
 1 changed module: needs no lock file
 1 error about the change as a whole
+Passed over: 1 directory without a sign of a root module; -v lists them
 "#]]);
 }
