@@ -6,7 +6,7 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::{CacheTable, FILE_NAME, Settings};
-use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result, SourceFile};
 use crate::system::boundary::refused;
 use crate::system::{Boundary, OnceMap, Tree, files, repository};
 
@@ -66,14 +66,27 @@ impl SettingsFiles<'_> {
         }
     }
 
-    /// The settings of the working tree in place of a committed file that cannot be used, so that a
-    /// change can repair it. `None` if they cannot be read, either.
-    fn repaired(&self, directory: &Path, shown: &impl Fn(&Path) -> PathBuf) -> Option<OwnSettings> {
-        let path = directory.join(FILE_NAME);
-        if matches!(self, Self::OnDisk { .. }) || Tree::Work.is_symlink(&path) {
-            return None;
+    /// The settings of the working tree in place of a committed file that cannot be used for the
+    /// reasons `unusable`, so that a change can repair it.
+    ///
+    /// # Errors
+    /// They cannot be read, either. Only the reasons in the working tree can be mended there.
+    fn repaired(
+        &self,
+        directory: &Path,
+        unusable: Diagnostics,
+        shown: &impl Fn(&Path) -> PathBuf,
+    ) -> Result<OwnSettings> {
+        if matches!(self, Self::OnDisk { .. }) {
+            return Err(unusable);
         }
-        OwnSettings::parse(&path, read_in(&Tree::Work, &path), shown).ok()
+        let path = directory.join(FILE_NAME);
+        if Tree::Work.is_symlink(&path) {
+            return Err(unusable.map(|error| error.note("this is the file of the base revision")));
+        }
+        let note = "the file of the base revision cannot be used, either";
+        let repaired = OwnSettings::parse(&path, read_in(&Tree::Work, &path), shown);
+        repaired.map_err(|errors| errors.map(|error| error.note(note)))
     }
 
     /// Whether a file belongs to a user who has no say in the settings of a run that starts in a
@@ -217,11 +230,11 @@ impl Settings {
         let error = not_topmost(table, &shown(topmost));
         // The base has a file that cannot be used. A change that repairs it must not fail because
         // of it.
-        match files.repaired(directory, shown) {
-            Some(OwnSettings::Read(repaired)) if repaired.cache.is_none() => {
+        match files.repaired(directory, error.clone().into(), shown)? {
+            OwnSettings::Read(repaired) if repaired.cache.is_none() => {
                 Ok(repaired.below(inherited))
             }
-            Some(OwnSettings::None) => Ok(inherited),
+            OwnSettings::None => Ok(inherited),
             _ => Err(error.into()),
         }
     }
@@ -246,7 +259,7 @@ impl Settings {
         }
         match OwnSettings::parse(&path, files.read(&path), shown) {
             Ok(settings) => Ok(settings),
-            Err(errors) => files.repaired(directory, shown).ok_or(errors),
+            Err(errors) => files.repaired(directory, errors, shown),
         }
     }
 

@@ -50,11 +50,8 @@ error[invalid-argument]: unknown field `platform`, expected one of `dialect`, `p
 help: did you mean platforms?
 
 warning[policy-changed]: provlock.toml has changed; this change is checked without it
- --> provlock.toml:1:1
-  |
-1 |
-  | ^
-  |
+--> provlock.toml:1:1
+ |
 help: review what it will allow for later changes
 
 ----- stderr -----
@@ -158,6 +155,33 @@ fn settings_that_the_base_has_apply_beside_a_repaired_file() {
 fn a_repair_that_cannot_be_read_is_refused() {
     let gate = broken("provlock.toml", "[policy");
     gate.write("provlock.toml", "[roots");
+    gate.run(&FLAGS).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: unclosed table, expected `]`
+ --> provlock.toml:1:7
+  |
+1 | [roots
+  |       ^
+  |
+  = the file of the base revision cannot be used, either
+"#]]);
+    gate.write("provlock.toml", "[policy");
+    let unchanged = gate.run(&FLAGS);
+    unchanged.assert_code(2).assert_stderr_has("[policy");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_of_the_base_is_called_so_if_a_link_replaces_it() {
+    let gate = broken("provlock.toml", "\n\n\n[policy");
+    gate.write("other.toml", "");
+    gate.remove("provlock.toml");
+    gate.link("other.toml", "provlock.toml");
+    gate.commit();
     let output = gate.run(&FLAGS);
-    output.assert_code(2).assert_stderr_has("provlock.toml");
+    output
+        .assert_code(2)
+        .assert_stderr_has("provlock.toml:4:")
+        .assert_stderr_has("this is the file of the base revision");
 }
