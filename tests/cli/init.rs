@@ -7,7 +7,7 @@ use super::lock::requires;
 use provlock_test::git::Repository;
 use provlock_test::keys::{Key, OTHER, RSA, SUBKEY};
 use provlock_test::publish::Flaw;
-use provlock_test::{Registry, TestEnvironment, str, survived};
+use provlock_test::{Fault, Registry, TestEnvironment, Times, str, survived};
 
 const FILE: &str = "provlock.toml";
 const ROOTS: [&str; 3] = ["live/a", "live/b", "live/c"];
@@ -113,7 +113,7 @@ fn init_allows_locked_providers_and_denies_new_ones() {
         output.stderr,
         "Found 3 root modules for tofu, 2 platforms, 1 host, 2 namespaces and 2 signing keys\n\
          Wrote provlock.toml. From now on a new host, namespace or key is an error of verify. Review the file and \
-         commit it\nNext: provlock lock -r\n"
+         commit it\nNext: provlock verify -r --online\n"
     );
     assert_eq!(environment.read(FILE), expected());
     repository.environment.commit_all(".");
@@ -572,6 +572,137 @@ fn offline_no_keys_are_requested() {
             .replace("require-signed = true\n", "")
     );
     environment.provlock(["verify", "-r"]).assert_code(0);
+}
+
+#[test]
+fn without_keys_init_says_what_is_missing_and_how_to_add_it() {
+    let registry = registry();
+    let repository = project(&registry);
+    let environment = &repository.environment;
+    let output = environment.provlock(["init", "--offline"]);
+    output.assert_code(0).assert_stderr_has(
+        "No registry was asked, so [trust] and require-signed are missing. To ask the registries: provlock init --force\n",
+    );
+    environment
+        .paste("provlock init --force")
+        .assert_code(0)
+        .assert_lacks("are missing");
+    assert_eq!(environment.read(FILE), expected());
+}
+
+#[test]
+fn a_registry_that_does_not_answer_is_one_error_with_the_way_to_do_without() {
+    let registry = registry();
+    let repository = project(&registry);
+    let environment = &repository.environment;
+    lock(environment, "live/d", "acme/gamma", "1.0.1");
+    // Which versions there are would be known from the cache.
+    std::fs::remove_dir_all(environment.home().join(".cache")).unwrap();
+    registry.fault("*", Times::Always, Fault::Status(403));
+    let output = environment.provlock(["init"]);
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[unauthorized]: [..]
+help: [..]; without the keys that sign what is locked: provlock init --offline
+"#]]);
+    assert!(!environment.project().join(FILE).exists());
+    environment.paste("provlock init --offline").assert_code(0);
+    let output = environment.provlock(["init", "--force"]);
+    output
+        .assert_code(2)
+        .assert_stderr_has("provlock init --offline --force\n");
+}
+
+/// Settings that `init` does not write, and settings that it writes differently.
+const OURS: &str = "# Ours.
+fetch-modules = false
+platforms = [\"linux_amd64\", \"windows_amd64\"]
+
+# Not maintained.
+[roots]
+exclude = [
+  \"legacy/**\", # since 2024
+]
+
+[policy]
+allowed-hosts = [\"old.example.com\"]
+min-age = \"7d\"
+
+[[verify.paths]]
+paths = [\"sandbox\"]
+allow = [\"single-platform\"]
+
+[modules]
+lock = false
+";
+
+#[test]
+fn force_keeps_settings_that_init_does_not_write_and_names_what_it_drops() {
+    let registry = registry();
+    let repository = project(&registry);
+    let environment = &repository.environment;
+    environment.write(FILE, OURS);
+    let output = environment.provlock(["init", "--force"]);
+    output
+        .assert_code(0)
+        .assert_stderr_has("Kept from the old file: fetch-modules, modules and roots\n")
+        .assert_stderr_has("Dropped from the old file: policy.min-age and verify.paths\n");
+    let text = environment.read(FILE);
+    for part in [
+        "fetch-modules = false\n\n[policy]\n",
+        "platforms = [\"linux_amd64\", \"windows_amd64\"]\n",
+        "\n\n# Not maintained.\n[roots]\nexclude = [\n  \"legacy/**\", # since 2024\n]\n",
+        "\n\n[modules]\nlock = false\n",
+        "allowed-hosts = [\"registry.opentofu.org\"]\n",
+    ] {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+    assert!(
+        !text.contains("min-age") && !text.contains("sandbox"),
+        "{text}"
+    );
+
+    // A second run changes nothing.
+    environment.provlock(["init", "--force"]).assert_code(0);
+    assert_eq!(environment.read(FILE), text);
+
+    // A notation that lines do not show is dropped, and said so.
+    environment.write(FILE, "roots.exclude = [\"legacy/**\"]\n");
+    let output = environment.provlock(["init", "--force"]);
+    output
+        .assert_code(0)
+        .assert_stderr_has("Dropped from the old file: roots\n");
+    assert_eq!(environment.read(FILE), expected());
+}
+
+#[test]
+fn the_first_lock_files_and_settings_pass_the_gate() {
+    let registry = registry();
+    let repository = Repository::around(TestEnvironment::with_registry(&registry));
+    let environment = &repository.environment;
+    for (directory, provider) in ROOTS.into_iter().zip(HONEST) {
+        let text = "terraform {\n  backend \"s3\" {}\n}\n";
+        environment.write(format!("{directory}/main.tf"), requires(provider, "1.0.0"));
+        environment.write(format!("{directory}/backend.tf"), text);
+    }
+    environment.write("Makefile", "init:\n\ttofu init\n");
+    environment.commit_all(".");
+    environment.git(".", ["checkout", "--quiet", "-b", "change"]);
+    let platforms = ["-p", "linux_amd64,darwin_arm64"];
+    environment
+        .provlock(["lock", "-r"].iter().chain(&platforms))
+        .assert_code(0);
+    environment
+        .provlock(["init"].iter().chain(&platforms))
+        .assert_code(0)
+        .assert_stderr_has("Next: provlock verify -r --online\n");
+    environment.commit_all(".");
+    environment
+        .provlock(["verify", "-r", "--online", "--base", "main", "--new"])
+        .assert_code(0)
+        .assert_stdout_has("note[policy-changed]")
+        .assert_stdout_has("stricter: dialect, platforms");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `init`: writes the first `provlock.toml`.
 
 use std::fmt::Write as _;
+use std::mem::take;
 use std::path::Path;
 
 use anyhow::Result;
@@ -9,7 +10,7 @@ use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::words::few;
 use provlock::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use provlock::project::{Inventory, Selection};
-use provlock::settings::{self, FILE_NAME, PlatformSelection};
+use provlock::settings::{self, FILE_NAME, PlatformSelection, Settings};
 use provlock::system::{Tree, files, variables};
 use serde_json::json;
 
@@ -65,7 +66,7 @@ pub(crate) struct InitArgs {
     source: SourceArgs,
     #[command(flatten)]
     format: FormatArgs,
-    /// Replace an existing file
+    /// Replace an existing file, but for settings that `init` does not write, such as `roots`
     #[arg(long, help_heading = "Output")]
     force: bool,
     /// Write nothing; print the file
@@ -88,10 +89,15 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
         old = Some(settings::read(path).map_err(|error| Diagnostic::io("read", path, &error))?);
     }
     // Settings without a policy, such as [roots] alone, are completed.
-    let kept = match &old {
-        Some(old) if !force => SettingsWithoutPolicy::read(old),
-        _ => None,
-    };
+    let mut kept = None;
+    let mut replaced = None;
+    if let Some(old) = &old {
+        if *force {
+            replaced = ReplacedSettings::read(old);
+        } else {
+            kept = SettingsWithoutPolicy::read(old);
+        }
+    }
     if old.is_some() && kept.is_none() && !force && !dry_run {
         let error = Diagnostic::error(Code::InvalidArgument, format!("{FILE_NAME} exists already"));
         return Err(error
@@ -112,21 +118,35 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
         )
         .into());
     }
-    let mut inventory = session.inventory(&roots)?;
+    let mut inventory = session
+        .inventory(&roots)
+        .map_err(|errors| errors.map(|error| arguments.named_offline(error)))?;
     drop(session);
-    inventory.named_platforms =
-        (!platforms.is_empty()).then(|| platforms.iter().cloned().collect());
+    if !platforms.is_empty() {
+        inventory.named_platforms = Some(platforms.iter().cloned().collect());
+    } else if let Some(replaced) = &replaced {
+        inventory.named_platforms.clone_from(&replaced.platforms);
+    }
     inventory.warnings.extend(one_platform(&inventory));
     ui.warn(&inventory.warnings);
     ui.error(&inventory.errors);
-    let text = match &kept {
-        Some(kept) => kept.completed_by(&inventory.settings()),
-        None => inventory.settings(),
-    };
+    let new = inventory.settings();
+    let mut completed = CompletedText::default();
+    match (&kept, &replaced) {
+        (Some(kept), _) => completed.text = kept.completed_by(&new),
+        (None, Some(replaced)) => completed = replaced.replaced_by(&new)?,
+        (None, None) => completed.text = new,
+    }
+    let text = completed.text;
     if !ui.is_json() {
         ui.print(&text);
     }
     ui.status(&found(&inventory));
+    for (verb, names) in [("Kept", completed.kept), ("Dropped", completed.dropped)] {
+        if !names.is_empty() {
+            ui.status(&format!("{verb} from the old file: {}", enumerate(names)));
+        }
+    }
     let not_allowed = inventory.not_allowed();
     if !not_allowed.is_empty() {
         let names = few(not_allowed
@@ -144,12 +164,19 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
         ui.status(&format!(
             "Wrote {FILE_NAME}. From now on a new {news} is an error of verify. Review the file and commit it"
         ));
+        if inventory.keys().is_empty() {
+            ui.status(&without_keys(&inventory, ui));
+        }
         let below = Selection {
             recursive: true,
             ..Selection::default()
         };
-        let lock = ui.suggest(&["lock"], &below);
-        ui.status(&format!("Next: {lock}"));
+        let next = if inventory.is_locked_for_settings() {
+            ui.suggest(&["verify", "--online"], &below)
+        } else {
+            ui.suggest(&["lock"], &below)
+        };
+        ui.status(&format!("Next: {next}"));
     }
     let settings = SettingsFile {
         path: FILE_NAME,
@@ -162,6 +189,157 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
         &inventory.errors,
     );
     Ok(Outcome::of(!inventory.errors.is_empty(), false))
+}
+
+impl InitArgs {
+    /// Names the same command without requests in the help of a request that failed.
+    fn named_offline(&self, error: Diagnostic) -> Diagnostic {
+        if !matches!(error.code, Code::RequestFailed | Code::Unauthorized) {
+            return error;
+        }
+        let mut init = vec!["init".to_owned(), "--offline".to_owned()];
+        for (flag, is_set) in [("--force", self.force), ("--dry-run", self.dry_run)] {
+            if is_set {
+                init.push(flag.to_owned());
+            }
+        }
+        let mut help = error.help.clone().unwrap_or_default();
+        if !help.parts().is_empty() {
+            help = help.and_text("; ");
+        }
+        let help = help
+            .and_text("without the keys that sign what is locked: ")
+            .and(Remedy::Run(init));
+        error.help(help)
+    }
+}
+
+/// Returns the line that says which settings are missing because no key is known.
+fn without_keys(inventory: &Inventory, ui: &Ui) -> String {
+    let reason = if inventory.signers.is_empty() {
+        "No registry was asked"
+    } else {
+        "No release is signed here"
+    };
+    let add = ui.suggest(&["init", "--force"], &Selection::default());
+    format!("{reason}, so [trust] and require-signed are missing. To ask the registries: {add}")
+}
+
+/// Text of the settings, and names of settings of a replaced file.
+#[derive(Default)]
+struct CompletedText {
+    text: String,
+    /// Settings and tables that `init` does not write.
+    kept: Vec<String>,
+    /// Settings that the new file lacks.
+    dropped: Vec<String>,
+}
+
+/// A settings file that is replaced.
+struct ReplacedSettings {
+    text: String,
+    table: toml::Table,
+    platforms: Option<PlatformSelection>,
+}
+
+impl ReplacedSettings {
+    /// `None` if the file cannot be read.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let table = text.parse().ok()?;
+        let settings = Settings::named(Path::new(FILE_NAME), bytes.to_vec(), Path::new("")).ok()?;
+        Some(Self {
+            text: text.to_owned(),
+            table,
+            platforms: settings.platforms,
+        })
+    }
+
+    /// A new text with the settings and tables of this one that it lacks, such as `[roots]`. Of the
+    /// tables that both have, the new one applies.
+    ///
+    /// # Errors
+    /// The new text cannot be read.
+    fn replaced_by(&self, new: &str) -> Result<CompletedText> {
+        let written: toml::Table = new.parse()?;
+        let mut kept = Vec::new();
+        let mut dropped = Vec::new();
+        for (name, value) in &self.table {
+            let Some(other) = written.get(name) else {
+                kept.push(name.clone());
+                continue;
+            };
+            let (Some(table), Some(other)) = (value.as_table(), other.as_table()) else {
+                continue;
+            };
+            for key in table.keys() {
+                if !other.contains_key(key) {
+                    dropped.push(format!("{name}.{key}"));
+                }
+            }
+        }
+
+        let text = self.with_parts(new, &kept);
+        let read: toml::Table = text.parse().unwrap_or_default();
+        let is_kept = |name: &String| read.get(name) == self.table.get(name);
+        if kept.iter().all(is_kept) {
+            return Ok(CompletedText {
+                text,
+                kept,
+                dropped,
+            });
+        }
+        // A notation that the lines do not show.
+        kept.append(&mut dropped);
+        Ok(CompletedText {
+            text: new.to_owned(),
+            kept: Vec::new(),
+            dropped: kept,
+        })
+    }
+
+    /// A text with the lines of settings and tables of this one, comments above them included.
+    fn with_parts(&self, new: &str, names: &[String]) -> String {
+        let is_meant = |name: &str| names.iter().any(|kept| kept == name);
+        let mut settings = String::new();
+        let mut tables = String::new();
+        let mut comments = String::new();
+        let mut current = None;
+        for line in self.text.lines() {
+            if line.starts_with('#') {
+                comments += line;
+                comments.push('\n');
+                continue;
+            }
+            let above = take(&mut comments);
+            if line.starts_with('[') {
+                let name = line.trim_start_matches('[').split(['.', ']']).next();
+                let name = name.unwrap_or_default().trim();
+                current = Some(is_meant(name));
+                if is_meant(name) {
+                    tables = format!("{}\n\n", tables.trim_end());
+                }
+            }
+            let part = match current {
+                None if is_meant(line.split('=').next().unwrap_or_default().trim()) => {
+                    &mut settings
+                }
+                Some(true) => &mut tables,
+                _ => continue,
+            };
+            *part += &above;
+            *part += line;
+            part.push('\n');
+        }
+
+        // Settings are only possible before the first table.
+        let (head, rest) = new.split_once("\n\n").unwrap_or((new, ""));
+        let tables = tables.trim();
+        format!("{head}\n{settings}\n{}\n\n{tables}", rest.trim_end())
+            .trim_end()
+            .to_owned()
+            + "\n"
+    }
 }
 
 /// Settings that a user wrote, without the table of the policy.

@@ -14,7 +14,7 @@ use super::session::Session;
 use super::similar_names::imitation;
 use crate::configuration::Requirements;
 use crate::diagnostic::{
-    Code, Collector, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity, collect_all,
+    Code, Collector, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity,
 };
 use crate::lockfile::LockFile;
 use crate::modules::origin;
@@ -44,6 +44,8 @@ pub struct Inventory {
     pub providers: BTreeSet<ProviderAddress>,
     /// The providers that they require and do not lock.
     pub not_locked: BTreeSet<ProviderAddress>,
+    /// Whether a root module requires a provider that its own lock file lacks.
+    pub has_incomplete_roots: bool,
     /// Fingerprints of the keys that sign the locked releases of each provider, `None` for an
     /// unsigned one; empty offline.
     pub signers: BTreeMap<ProviderAddress, BTreeSet<Option<String>>>,
@@ -291,17 +293,30 @@ impl Session<'_> {
         &self,
         releases: Vec<LockedRelease>,
     ) -> Result<BTreeMap<ProviderAddress, BTreeSet<Option<String>>>> {
-        let answers = parallel::map(releases, WAITING_REQUESTS, |(address, version, dialect)| {
-            let source = self.source(dialect, None)?;
-            let signer = signer(&source, &address, &version)?;
-            Ok((address, signer))
-        });
-        let answers: Vec<_> = collect_all(answers)?;
+        let answers: Vec<Result<_>> =
+            parallel::map(releases, WAITING_REQUESTS, |(address, version, dialect)| {
+                let source = self.source(dialect, None)?;
+                let signer = signer(&source, &address, &version)?;
+                Ok((address, signer))
+            });
         let mut signers = BTreeMap::<_, BTreeSet<_>>::new();
-        for (address, signer) in answers {
+        let mut errors = Diagnostics::default();
+        for answer in answers {
+            let (address, signer) = match answer {
+                Ok(answer) => answer,
+                // A host that does not answer fails in the same way for each of its releases.
+                Err(failed) => {
+                    for error in failed {
+                        if !errors.contains(&error) {
+                            errors.push(error);
+                        }
+                    }
+                    continue;
+                }
+            };
             signers.entry(address).or_default().insert(signer);
         }
-        Ok(signers)
+        errors.into_result(signers)
     }
 }
 
@@ -378,7 +393,10 @@ impl Inventory {
     /// Adds the providers that a root module locks, and the platforms that their releases have not.
     fn add_entries(&mut self, contents: &Contents, releases: &mut Releases) {
         let dialect = contents.dialect;
-        for (address, locked) in contents.lock_file.locks() {
+        let locks = contents.lock_file.locks();
+        let is_missing = |address: &ProviderAddress| !locks.contains_key(address);
+        self.has_incomplete_roots |= contents.required.iter().any(is_missing);
+        for (address, locked) in locks {
             self.providers.insert(address.clone());
             // A release covers only the platforms that it covers in every root module.
             let release = (address.clone(), locked.version.clone(), dialect);
@@ -440,6 +458,20 @@ impl Inventory {
             }
         }
         not_allowed
+    }
+
+    /// Whether the settings name platforms, and every root module is locked for them.
+    pub fn is_locked_for_settings(&self) -> bool {
+        if self.has_incomplete_roots {
+            return false;
+        }
+        match &self.named_platforms {
+            Some(PlatformSelection::These(named)) => named
+                .iter()
+                .all(|platform| self.platforms.contains(platform)),
+            Some(PlatformSelection::All) => false,
+            None => self.platforms.len() > 1,
+        }
     }
 
     /// The fingerprints of the keys that sign locked releases.
