@@ -214,9 +214,18 @@ impl Help {
     }
 
     /// Adds the option by which an owner of the repository lets findings with a code through.
-    pub(crate) fn and_owner_allows(self, code: Code) -> Self {
-        self.and_text("; if this is intended, an owner allows it with ")
+    pub(crate) fn and_owner_allows(mut self, code: Code) -> Self {
+        if !self.parts.is_empty() {
+            self = self.and_text("; ");
+        }
+        self.and_text("if this is intended, an owner allows it with ")
             .and(RunOption::Warn(code))
+    }
+
+    /// Whether it names that option.
+    pub(crate) fn names_override(&self, code: Code) -> bool {
+        let option = Remedy::Option(RunOption::Warn(code));
+        self.parts.contains(&HelpPart::Remedy(option))
     }
 
     /// Help if the cache does not contain enough for a run without the network.

@@ -8,7 +8,7 @@ use super::readings::Reading;
 use super::requests;
 use crate::configuration::terragrunt::FILE_NAMES;
 use crate::configuration::{self, UnknownCall};
-use crate::diagnostic::{Diagnostic, Location, Reason};
+use crate::diagnostic::{Code, Diagnostic, Location, Reason};
 use crate::hcl::evaluate::references::depends_on_names;
 use crate::lockfile::{UNIT_ADDRESS, module_name};
 use crate::project::root_module::unit::TerragruntUnit;
@@ -62,7 +62,21 @@ fn report_unknown(
             new.push(&part.location);
         }
     }
-    report.findings.extend(unknown(&new));
+    let Some(mut finding) = unknown(&new) else {
+        return;
+    };
+    for label in &finding.labels {
+        for warning in &report.findings {
+            let is_of_call = warning.code == Code::ModuleNotInstalled
+                && warning.labels.len() == 1
+                && warning.labels[0].location == label.location;
+            if is_of_call {
+                finding.notes.push(warning.message.clone());
+                finding.notes.extend(warning.notes.clone());
+            }
+        }
+    }
+    report.findings.push(finding);
 }
 
 impl Reading {

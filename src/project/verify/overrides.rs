@@ -41,10 +41,55 @@ impl VerifiedRoot {
     }
 }
 
+/// Names the option by which an owner lets a finding through for one run, in the help of each error
+/// about a change under review.
+pub(super) fn name_override(findings: &mut [Diagnostic]) {
+    for finding in findings {
+        let is_finding = finding.code.rule().is_some();
+        if !is_finding || finding.severity < Severity::Error {
+            continue;
+        }
+        let help = take(&mut finding.help).unwrap_or_default();
+        finding.help = Some(if help.names_override(finding.code) {
+            help
+        } else {
+            help.and_owner_allows(finding.code)
+        });
+    }
+}
+
+/// Removes warnings about modules that were not read, if they are a reason for a finding about the
+/// change that is at least as severe.
+fn without_unread_modules(findings: &mut Vec<Diagnostic>) {
+    let mut causes = Vec::new();
+    for finding in findings.iter() {
+        if finding.reason == Some(Reason::UnknownPart) {
+            causes.push(finding.clone());
+        }
+    }
+    findings.retain(|finding| {
+        if finding.code != Code::ModuleNotInstalled || finding.labels.is_empty() {
+            return true;
+        }
+        !causes
+            .iter()
+            .any(|cause| finding.severity <= cause.severity && has_places_of(cause, finding))
+    });
+}
+
+/// Whether the locations of a finding are among those of another one.
+fn has_places_of(cause: &Diagnostic, finding: &Diagnostic) -> bool {
+    finding.labels.iter().all(|label| {
+        let mut labels = cause.labels.iter();
+        labels.any(|known| known.location == label.location)
+    })
+}
+
 /// Removes findings that follow from another one about the same provider, such as a new namespace
 /// beside a denied one, unless they are more severe. Violations of the policy become notes of the
 /// cause. Idempotent.
 fn without_consequences(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    without_unread_modules(&mut findings);
     let mut by_provider: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (index, finding) in findings.iter().enumerate() {
         if is_about_address(finding.code)

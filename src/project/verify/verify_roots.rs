@@ -9,6 +9,7 @@ use super::audited_root::{
     AuditedRoot, FileState, LockFileNeed, Online, Tracked, VerifiedRoot, VerifyOptions,
 };
 use super::base::{Base, BaseFacts};
+use super::overrides::name_override;
 use super::several_roots::{ignored_by_git, mixed};
 use super::whole_change::removed_lock_file;
 use crate::configuration::terragrunt::UnitState;
@@ -87,6 +88,12 @@ impl Session<'_> {
         retain_unreported(&mut removed, roots, &results);
         let mut findings = self.check_change(roots, options, facts.as_ref(), &removed);
         remove_reported_patterns(&mut findings, &results);
+        if change.is_some() {
+            for report in results.iter_mut().flatten() {
+                name_override(&mut report.findings);
+            }
+            name_override(&mut findings);
+        }
         self.finish();
 
         let coverage = coverage(roots, options, &results);

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use provlock_test::archive::{self, Packing};
 use provlock_test::git::Repository;
-use provlock_test::{Fault, Output, Registry, TestEnvironment, Times, survived};
+use provlock_test::{Fault, Output, Registry, TestEnvironment, Times, str, survived};
 
 use super::{H1, entry};
 use crate::lock::{lock_file, requires};
@@ -101,6 +101,92 @@ fn no_module_is_requested_from_a_host_that_only_the_change_names() {
         "a pull request lets provlock request a module of a new host",
         attempts,
     );
+}
+
+#[test]
+fn a_module_that_cannot_be_fetched_is_one_finding_with_its_reason() {
+    let (registry, repository) = repository(|_, _| {});
+    let calls = [
+        ("one", "https://evil.test/modules.zip"),
+        ("two", "acme/network/aws"),
+    ];
+    for (name, source) in calls {
+        let text = format!("module \"{name}\" {{\n  source = {source:?}\n}}\n");
+        repository.environment.write(format!("app/{name}.tf"), text);
+    }
+    let denied = [
+        "--deny",
+        "module-not-installed",
+        "--allow",
+        "single-platform",
+    ];
+    repository.environment.commit_all(".");
+    let verify = VERIFY.iter().chain(&denied);
+    let output = repository.environment.provlock(verify);
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[not-decided]: this change makes the requirements of the configuration unknown
+ --> app/two.tf:2:12
+  |
+2 |   source = "acme/network/aws"
+  |            ^^^^^^^^^^^^^^^^^^ cannot be read
+  |
+  = cannot get the versions of registry.opentofu.org/acme/network/aws: https://registry.opentofu.org/v1/modules/acme/network/aws/versions was not found (404)
+help: use a source that provlock can read, or give the job access to it; if this is intended, an owner allows it with --warn not-decided
+
+error[not-decided]: module "one" was not fetched: the base does not use evil.test
+ --> app/one.tf:2:12
+  |
+2 |   source = "https://evil.test/modules.zip"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+help: if this is intended, name the host in allowed-hosts or allowed-modules of provlock.toml first, in a pull request of its own; if this is intended, an owner allows it with --warn not-decided
+
+warning[publisher-added]: module "one" comes from evil.test, which is new: the base calls no module from it
+ --> app/one.tf:2:12
+  |
+2 |   source = "https://evil.test/modules.zip"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: make sure that you trust the publisher
+
+warning[publisher-added]: module "two" comes from registry.opentofu.org/acme, which is new: the base calls no module from it
+ --> app/two.tf:2:12
+  |
+2 |   source = "acme/network/aws"
+  |            ^^^^^^^^^^^^^^^^^^
+  |
+help: make sure that you trust the publisher
+
+note[decision-changed]: module "one" https://evil.test/modules.zip is called
+ --> app/one.tf:2:12
+  |
+2 |   source = "https://evil.test/modules.zip"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: make sure that this is intended
+
+note[decision-changed]: module "two" registry.opentofu.org/acme/network/aws is called
+ --> app/two.tf:2:12
+  |
+2 |   source = "acme/network/aws"
+  |            ^^^^^^^^^^^^^^^^^^
+  |
+help: make sure that this is intended
+
+----- stderr -----
+2 errors, 2 warnings and 2 notes in app/one.tf and app/two.tf
+"#]]);
+
+    // It is no consequence of a finding that was lowered.
+    let flags = ["--warn", "not-decided"];
+    let verify = VERIFY.iter().chain(&denied).chain(&flags);
+    let output = repository.environment.provlock(verify);
+    output
+        .assert_code(1)
+        .assert_stdout_has("error[module-not-installed]");
+    drop(registry);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Each code of a finding, with the smallest defect that has it: the repository without the defect
 //! has no such finding.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use provlock::diagnostic::Code;
 use provlock_test::publish::{Publish, Published};
 use provlock_test::{Flaw, Registry, TestEnvironment, keys};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::gate::OTHER_H1;
 use super::gate_bypass::BACKEND;
@@ -254,16 +255,99 @@ fn assert_found_with<T>(
     arguments: &[&str],
     defect: impl FnOnce(&T),
 ) {
-    let without = found(environment(start), arguments);
+    let environment = environment(start);
+    let without = found(environment, arguments);
     assert!(
         !without.iter().any(|found| found == code),
         "without the defect: {without:?}"
     );
     defect(start);
-    let with = found(environment(start), arguments);
+    let with = found(environment, arguments);
     assert!(
         with.iter().any(|found| found == code),
         "with the defect: {with:?}"
+    );
+    if let Ok(code) = code.parse::<Code>()
+        && code.may_be_suppressed()
+        && !arguments.contains(&"--base")
+    {
+        assert_ways(environment, arguments, code);
+    }
+    assert_override(environment, arguments, code);
+}
+
+/// Asserts that the help of each error about the change names the option by which an owner lets it
+/// through, and that the option does so at the end of the command that denies the finding.
+#[track_caller]
+fn assert_override(environment: &TestEnvironment, arguments: &[&str], denied: &str) {
+    let mut flags = arguments.to_vec();
+    if !environment.project().join(".git").exists() {
+        environment.write(".gitignore", ".terraform/\n");
+        environment.git_init(".");
+        environment.commit_all(".");
+    }
+    if !flags.contains(&"--base") {
+        flags.extend(["--base", "main"]);
+        // The settings of the base apply.
+        if environment.project().join("provlock.toml").exists() {
+            environment.git(".", ["checkout", "--quiet", "main"]);
+            environment.git(".", ["checkout", "change", "--", "provlock.toml"]);
+            environment.commit_all(".");
+            environment.git(".", ["checkout", "--quiet", "change"]);
+        }
+    }
+    flags.extend([
+        "--deny",
+        "downgrade,signing-key-changed,untracked-lock-file",
+        "--deny",
+        denied,
+    ]);
+    let mut codes = BTreeSet::new();
+    for finding in findings(environment, &flags) {
+        if finding["severity"] != "error" {
+            continue;
+        }
+        let code = finding["code"].as_str().unwrap().to_owned();
+        let option = format!("an owner allows it with --warn {code}");
+        let help = finding["help"].as_str().unwrap_or_default();
+        assert_eq!(help.matches(&option).count(), 1, "{code}: {help:?}");
+        codes.insert(code);
+    }
+    assert!(!codes.is_empty(), "{denied} was denied");
+
+    let codes: Vec<_> = codes.into_iter().collect();
+    let codes = codes.join(",");
+    flags.extend(["--warn", &codes]);
+    for finding in findings(environment, &flags) {
+        assert_ne!(finding["severity"], "error", "{finding:#}");
+    }
+    let verify = ["verify"].iter().chain(&flags);
+    environment.provlock(verify).assert_code(0);
+}
+
+/// Asserts that `explain` proposes a comment above an entry only if one suppresses the finding.
+#[track_caller]
+fn assert_ways(environment: &TestEnvironment, arguments: &[&str], code: Code) {
+    let mark = format!("# provlock: ignore[{code}] ");
+    let explained = environment.provlock(["explain", code.as_str()]).stdout;
+    let comment = format!("\n{mark}a reason\n");
+    for directory in ["", "a/", "b/", "unit/"] {
+        for name in [LOCK, MODULE_LOCK] {
+            let path = format!("{directory}{name}");
+            if environment.project().join(&path).is_file() {
+                let text = environment.read(&path);
+                let text = text.replace("\nprovider \"", &format!("{comment}provider \""));
+                let text = text.replace("\nmodule \"", &format!("{comment}module \""));
+                environment.write(&path, text);
+            }
+        }
+    }
+    let with_comments = found(environment, arguments);
+    let is_ignored = !with_comments.iter().any(|found| found == code.as_str());
+    assert_eq!(
+        explained.contains(&mark),
+        is_ignored,
+        "{with_comments:?}\n{explained}"
     );
 }
 
@@ -274,21 +358,27 @@ fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
     if environment.project().join(".git").exists() {
         environment.commit_all(".");
     }
+    let mut names = Vec::new();
+    for finding in findings(environment, arguments) {
+        for name in [&finding["code"], &finding["reason"]] {
+            names.extend(name.as_str().map(str::to_owned));
+        }
+    }
+    names
+}
+
+/// The findings in the root modules and in the change as a whole.
+#[track_caller]
+fn findings(environment: &TestEnvironment, arguments: &[&str]) -> Vec<Value> {
     let output = environment.provlock(["verify", "--json"].iter().chain(arguments));
     assert!(matches!(output.code, Some(0 | 1)), "{output}");
     let report = validated(&output.stdout);
-    let of_roots = report["roots"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(|root| root["findings"].as_array())
-        .flatten();
-    let of_change = report["findings"].as_array().into_iter().flatten();
-    of_roots
-        .chain(of_change)
-        .flat_map(|finding| [&finding["code"], &finding["reason"]])
-        .filter_map(|name| Some(name.as_str()?.to_owned()))
-        .collect()
+    let mut findings = Vec::new();
+    for root in report["roots"].as_array().unwrap() {
+        findings.extend(root["findings"].as_array().into_iter().flatten().cloned());
+    }
+    findings.extend(report["findings"].as_array().into_iter().flatten().cloned());
+    findings
 }
 
 /// The text of a call of a module.
