@@ -294,6 +294,25 @@ impl StateStorage {
                 .all(|name| SELECTORS.contains(name))
     }
 
+    /// The differences to the most similar store of the same kind, as [`Self::changes_from`] shows
+    /// them; `None` if there is none.
+    pub(crate) fn changes_from_nearest(&self, known: &[Self]) -> Option<Vec<String>> {
+        let mut nearest: Option<Vec<&str>> = None;
+        let mut changes = None;
+        for other in known {
+            let mut names = differences(self, other);
+            names.retain(|name| !SELECTORS.contains(name));
+            let is_nearer = nearest
+                .as_ref()
+                .is_none_or(|least| names.len() < least.len());
+            if self.name == other.name && is_nearer {
+                changes = Some(self.changes_of(&names, other));
+                nearest = Some(names);
+            }
+        }
+        changes
+    }
+
     /// The differences to a different place for a message, such as `bucket "a" → "b"`; empty if
     /// both are the same place.
     pub(crate) fn changes_from(&self, before: &Self) -> Vec<String> {
@@ -305,13 +324,21 @@ impl StateStorage {
                 (old, name) => format!("{old} → {name}"),
             });
         }
-        for name in differences(self, before) {
-            let old = before.arguments.get(name);
-            let new = self.arguments.get(name);
+        changes.extend(self.changes_of(&differences(self, before), before));
+        changes
+    }
+
+    /// The differences in these arguments.
+    fn changes_of(&self, names: &[&str], before: &Self) -> Vec<String> {
+        let mut changes = Vec::new();
+        for name in names {
+            let old = before.arguments.get(*name);
+            let new = self.arguments.get(*name);
             changes.push(match (shown(old), shown(new)) {
                 (Some(old), Some(new)) => format!("{name} {old:?} → {new:?}"),
                 (None, Some(new)) if old.is_none() => format!("{name} {new:?}"),
-                _ => name.to_owned(),
+                (Some(old), None) if new.is_none() => format!("no {name} ({old:?} there)"),
+                _ => (*name).to_owned(),
             });
         }
         changes

@@ -298,14 +298,17 @@ fn check_new_storage(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic>
     let mut notes = Vec::new();
     for storage in &root.declared.storages {
         let is_known = |known: &StateStorage| known.has_store_of(storage);
-        if base.facts.readings.whole().storages.iter().any(is_known) {
+        let storages = &base.facts.readings.whole().storages;
+        if storages.iter().any(is_known) {
             continue;
         }
-        let arguments = storage.changes_from(&StateStorage::default()).join(", ");
+        let which = match storage.changes_from_nearest(storages) {
+            Some(changes) => format!("unlike the nearest one, {}", changes.join(", ")),
+            None => storage.changes_from(&StateStorage::default()).join(", "),
+        };
         let directory = root.module.path().display();
-        let message = format!(
-            "the state of {directory} is in a store that the base does not use: {arguments}"
-        );
+        let message =
+            format!("the state of {directory} is in a store that the base does not use: {which}");
         let location = storage.location.clone().unwrap_or_else(|| own_file(root));
         notes.push(decision(message, &location));
     }

@@ -170,6 +170,53 @@ fn each_decision_about_a_root_module_is_a_note() {
     }
 }
 
+/// A backend in S3 with these arguments.
+fn s3(arguments: &str) -> String {
+    format!("terraform {{\n  backend \"s3\" {{\n    {arguments}\n  }}\n}}\n")
+}
+
+#[test]
+fn the_store_of_a_new_root_module_is_compared_with_the_nearest_one() {
+    let gate = Gate::with(|gate| {
+        gate.write(
+            "live/state.tf",
+            s3("bucket = \"acme\"\n    key = \"live\"\n    region = \"us-east-1\""),
+        );
+        gate.write(
+            "other/state.tf",
+            s3("bucket = \"logs\"\n    region = \"eu-west-1\""),
+        );
+    });
+    for (arguments, expected) in [
+        (
+            "bucket = \"acme\"\n    key = \"new\"\n    region = \"us-west-2\"",
+            "unlike the nearest one, region \"us-east-1\" → \"us-west-2\"",
+        ),
+        (
+            "bucket = \"acme\"\n    key = \"new\"",
+            "unlike the nearest one, no region (\"us-east-1\" there)",
+        ),
+        (
+            "bucket = \"evil\"\n    region = \"eu-west-1\"",
+            "unlike the nearest one, bucket \"logs\" → \"evil\"",
+        ),
+    ] {
+        gate.root("new", NULL, &[H1, ZH]);
+        gate.write("new/state.tf", s3(arguments));
+        let message =
+            format!("the state of new is in a store that the base does not use: {expected}");
+        let found = decisions(&gate, &[]);
+        assert!(found.contains(&message), "{message}\n{found:#?}");
+        gate.reset();
+    }
+    gate.root("new", NULL, &[H1, ZH]);
+    gate.write("new/state.tf", s3("bucket = \"b\"").replace("s3", "gcs"));
+    let found = decisions(&gate, &[]);
+    let message =
+        "the state of new is in a store that the base does not use: backend \"gcs\", bucket \"b\"";
+    assert!(found.contains(&message.to_owned()), "{found:#?}");
+}
+
 #[test]
 fn a_root_module_of_which_nothing_is_left_does_not_stop_a_change() {
     let gate = Gate::new();
