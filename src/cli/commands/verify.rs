@@ -199,6 +199,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         commit: repository.and_then(Repository::head),
         base: base_commit,
         is_online: arguments.online,
+        levels: arguments.severity.levels.clone(),
     };
     let versions = if arguments.writes(OutputFormat::Html, ui) {
         Some(session.locked_versions(&roots))
@@ -242,6 +243,11 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         },
         many: Many::of(&roots, &selection, &ui.invocation).map(|many| many.without_needs(&checked)),
         uses: versions.as_ref().map(uses).unwrap_or_default(),
+        unrecognised: if roots.is_empty() {
+            Vec::new()
+        } else {
+            coverage::unrecognised(&roots, ui.stderr_style.verbose)
+        },
         ui,
     };
     report.show();
@@ -307,6 +313,9 @@ struct VerifyReport<'a> {
     many: Option<Many<'a>>,
     /// The locked versions, if a format shows them. Unreadable files are among the failures.
     uses: Vec<ProviderUse<'a>>,
+    /// Lines about directories that are not checked, because nothing shows that they are root
+    /// modules.
+    unrecognised: Vec<String>,
     ui: &'a Ui,
 }
 
@@ -367,6 +376,7 @@ impl VerifyReport<'_> {
         if !is_one {
             lines.extend(text::about_the_change(found.findings));
         }
+        lines.extend(self.unrecognised.iter().cloned());
         lines.extend(text::exempted(found.roots));
         lines.extend(text::suppressed(found.roots));
         lines

@@ -53,6 +53,47 @@ pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
     Some(format!("Skipped: {}", parts.join(", ")))
 }
 
+/// `Passed over: 2 directories without a sign of a root module, 3 by name (-v lists them)`:
+/// directories with a configuration that is not checked, because nothing or only their names say
+/// what it is. With `-v`, a line for each reason with the directories.
+pub(crate) fn unrecognised(roots: &Roots, all: bool) -> Vec<String> {
+    if !roots.searches_below() {
+        return Vec::new();
+    }
+    let OtherDirectories {
+        skipped_by_name,
+        without_sign,
+        ..
+    } = roots.other_directories();
+    let mut parts = Vec::new();
+    let mut lines = Vec::new();
+    for (directories, reason) in [
+        (without_sign, "without a sign of a root module"),
+        (
+            skipped_by_name,
+            "by name (modules, examples, tests or templates)",
+        ),
+    ] {
+        if directories.is_empty() {
+            continue;
+        }
+        let number = match directories.len() {
+            1 => "1 directory".to_owned(),
+            number => format!("{number} directories"),
+        };
+        parts.push(format!("{number} {reason}"));
+        let names: Vec<_> = directories.iter().map(|path| shown(path)).collect();
+        lines.push(format!(
+            "Passed over: {number} {reason}: {}",
+            enumerate(names)
+        ));
+    }
+    if parts.is_empty() || all {
+        return lines;
+    }
+    vec![format!("Passed over: {}; -v lists them", parts.join(", "))]
+}
+
 /// `Not checked: 278 Terragrunt units without a lock file`: directories that a report does not
 /// cover, by reason.
 pub(super) fn not_checked(coverage: &Coverage) -> Vec<String> {

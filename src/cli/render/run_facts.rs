@@ -1,6 +1,7 @@
 //! Facts about a run of `verify` that every report states: when and of what it is.
 
 use jiff::Timestamp;
+use provlock::settings::Levels;
 
 /// Facts about a run.
 pub(crate) struct RunFacts {
@@ -12,6 +13,8 @@ pub(crate) struct RunFacts {
     pub(crate) base: Option<String>,
     /// Whether the registries were asked.
     pub(crate) is_online: bool,
+    /// Severity overrides of the command line.
+    pub(crate) levels: Levels,
 }
 
 /// Version of the program.
@@ -49,6 +52,7 @@ pub(crate) mod tests {
         commit: None,
         base: None,
         is_online: false,
+        levels: Levels(Vec::new()),
     };
 
     #[test]

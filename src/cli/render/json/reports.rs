@@ -26,7 +26,7 @@ pub(crate) struct Explanation {
     /// The severity unless settings or flags change it; null for errors that are not findings.
     #[cfg_attr(test, schemars(with = "Option<schema::Severity>"))]
     severity: Option<Severity>,
-    /// The title of the code's chapter in docs/findings.md.
+    /// The title of the code's chapter in docs/findings.md, or `Other errors`.
     class: &'static str,
     /// Ways to let such a finding through, a line each; null for errors that are not findings.
     suppression: Option<String>,

@@ -1,5 +1,6 @@
 //! Facts about a run of `verify` as JSON.
 
+use provlock::settings::LevelOverride;
 use serde::Serialize;
 
 use crate::cli::render::run_facts::{RunFacts, VERSION};
@@ -22,6 +23,9 @@ pub(crate) struct Run<'a> {
     base: Option<&'a str>,
     /// Whether the registries were asked.
     online: bool,
+    /// Severities that flags gave to findings, in their order. Of several for a finding, the last
+    /// applies.
+    severities: Vec<FlagSeverity>,
     /// Lines about everything that was not checked, or not confirmed as published.
     not_checked: Vec<String>,
 }
@@ -34,7 +38,33 @@ impl<'a> Run<'a> {
             commit: facts.commit.as_deref(),
             base: facts.base.as_deref(),
             online: facts.is_online,
+            severities: facts.levels.0.iter().map(FlagSeverity::new).collect(),
             not_checked,
         }
+    }
+}
+
+/// Severity that a flag gives to findings.
+#[derive(Serialize)]
+#[cfg_attr(
+    test,
+    derive(schemars::JsonSchema),
+    schemars(rename = "flag_severity", deny_unknown_fields)
+)]
+struct FlagSeverity {
+    /// The flag: `deny`, `warn` or `allow`.
+    flag: &'static str,
+    /// The code or the reason of the findings; `warnings` means all warnings.
+    finding: String,
+}
+
+impl FlagSeverity {
+    fn new(level: &LevelOverride) -> Self {
+        let (flag, finding) = match level {
+            LevelOverride::Deny(denied) => ("deny", denied.to_string()),
+            LevelOverride::Warn(code) => ("warn", code.to_string()),
+            LevelOverride::Allow(code) => ("allow", code.to_string()),
+        };
+        Self { flag, finding }
     }
 }

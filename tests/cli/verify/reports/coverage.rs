@@ -184,6 +184,42 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 }
 
 #[test]
+fn configurations_without_a_sign_of_a_root_module_are_named() {
+    let Repository { environment, .. } = Repository::new();
+    environment.write(
+        "live/main.tf",
+        S3.to_owned() + &requires("hashicorp/null", ""),
+    );
+    environment.write("live/.terraform.lock.hcl", locked());
+    environment.write("scratch/a/main.tf", requires("hashicorp/null", ""));
+    environment.write("scratch/b/main.tf", requires("hashicorp/null", ""));
+    environment.write("examples/main.tf", USED);
+    environment.write("notes/README.md", "");
+    environment.commit_all(".");
+    let verify = ["verify", "-r", "--allow", "provider-not-required"];
+    let shown = environment.provlock(verify);
+    shown.assert_code(0).assert_stderr_has(
+        "Passed over: 2 directories without a sign of a root module, 1 directory by name \
+         (modules, examples, tests or templates); -v lists them\n",
+    );
+    let listed = environment.provlock(verify.iter().chain(&["-v"]));
+    listed.assert_code(0).assert_stderr_has(
+        "Passed over: 2 directories without a sign of a root module: scratch/a and scratch/b\n",
+    );
+    // Named directories are checked, and a module that is called is no root module.
+    let named = environment.provlock(["verify", "live", "scratch/a"]);
+    named.assert_lacks("Passed over");
+    for name in ["a", "b"] {
+        let call = format!("module \"{name}\" {{\n  source = \"../scratch/{name}\"\n}}\n");
+        environment.write(format!("live/{name}.tf"), call);
+    }
+    environment
+        .provlock(verify)
+        .assert_stderr_has("Passed over: 1 directory by name");
+    is_silent_if_quiet(&environment);
+}
+
+#[test]
 fn a_lock_file_that_is_fine() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicorp/null", ""));
@@ -407,6 +443,7 @@ exit code: 0
 ----- stderr -----
 OK: 1 provider locked as required
 Not checked: platforms (select with -p), hashes against the registry (--online)
+Passed over: 1 directory by name (modules, examples, tests or templates); -v lists them
 "#]]);
 }
 

@@ -65,6 +65,10 @@ fn every_report_says_what_was_not_checked_and_of_what_it_is() {
     let json = validated(&report(&environment, "json", &base));
     let expected = json!({
         "time": EPOCH.1, "version": env!("CARGO_PKG_VERSION"), "commit": commit, "base": commit, "online": false,
+        "severities": [
+            { "flag": "allow", "finding": "single-platform" },
+            { "flag": "allow", "finding": "module-not-installed" },
+        ],
         "not_checked": [OFFLINE, UNKNOWN, UNLOCKED],
     });
     assert_eq!(json["run"], expected);
