@@ -42,3 +42,6 @@ printf 'terraform {\n  backend "s3" {}\n  required_providers {\n' >platform/expe
 printf '.terraform/\n' >.gitignore
 git add .
 git commit --quiet --message=years
+git init --quiet --bare ../origin.git
+git remote add origin ../origin.git
+git push --quiet origin HEAD:main

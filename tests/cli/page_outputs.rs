@@ -176,6 +176,11 @@ fn the_page_of_findings_shows_what_is_printed() {
 }
 
 #[test]
+fn the_page_about_fleets_shows_what_is_printed() {
+    assert_outputs("docs/fleet.md", 3);
+}
+
+#[test]
 fn the_page_about_git_shows_what_is_printed() {
     assert_outputs("docs/git.md", 5);
 }

@@ -1,19 +1,30 @@
-//! The page of each code: its section of `docs/findings.md`, which is part of the program.
+//! The page of each code: its section of `docs/findings.md` or `docs/errors.md`, which are part of
+//! the program.
 
 use provlock::diagnostic::{Code, Severity};
 
 const FINDINGS: &str = include_str!("../../../docs/findings.md");
+const ERRORS: &str = include_str!("../../../docs/errors.md");
 
 /// Returns the page of a code: its meaning and the next step, as a paragraph of Markdown.
 pub(crate) fn page(code: Code) -> &'static str {
-    let heading = heading(code);
-    let section = FINDINGS
-        .split_once(&heading)
+    let (text, _) = document(code);
+    let section = text
+        .split_once(&heading(code))
         .map_or(code.summary(), |(_, section)| section);
     section.split("\n##").next().unwrap_or(section).trim()
 }
 
-/// Returns the class of a code: the title of the chapter of `docs/findings.md` with its section.
+/// Returns the document with the section of a code, and its name.
+fn document(code: Code) -> (&'static str, &'static str) {
+    if code.rule().is_some() {
+        (FINDINGS, "findings.md")
+    } else {
+        (ERRORS, "errors.md")
+    }
+}
+
+/// Returns the class of a code: the title of the chapter with its section.
 pub(crate) fn class(code: Code) -> &'static str {
     chapter(code).0
 }
@@ -27,11 +38,14 @@ pub(crate) fn reviewer(code: Code) -> Option<&'static str> {
 
 /// Returns the title and the text of the chapter in which a code's section is.
 fn chapter(code: Code) -> (&'static str, &'static str) {
-    let before = FINDINGS
+    let (text, _) = document(code);
+    let before = text
         .split_once(&heading(code))
         .map_or("", |(before, _)| before);
     let chapter = before.rsplit("\n## ").next().unwrap_or_default();
-    chapter.split_once('\n').unwrap_or_default()
+    let (title, text) = chapter.split_once('\n').unwrap_or_default();
+    // A document without chapters has only a title.
+    (title.trim_start_matches("# "), text)
 }
 
 fn heading(code: Code) -> String {
@@ -59,11 +73,43 @@ pub(crate) fn suppression(code: Code) -> Option<String> {
         ways.push(format!(
             "`warn = [\"{code}\"]` in `[verify]` of `provlock.toml`"
         ));
-        ways.push(format!(
-            "`# provlock: ignore[{code}] REASON` above the entry"
-        ));
+        if is_about_entry(code) {
+            ways.push(format!(
+                "`# provlock: ignore[{code}] REASON` above the entry"
+            ));
+        }
     }
     Some(format!("- {}", ways.join("\n- ")))
+}
+
+/// Whether such findings are about an entry of a lock file, above which a comment may stand.
+fn is_about_entry(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UnknownHashScheme
+            | Code::UnsortedHashes
+            | Code::ProviderNotRequired
+            | Code::VersionOutsideConstraints
+            | Code::ConstraintsDiffer
+            | Code::ModuleLockStale
+            | Code::ModuleVersionOutsideConstraints
+            | Code::NoHashes
+            | Code::SinglePlatform
+            | Code::PlatformMissing
+            | Code::PlatformNotCovered
+            | Code::PlatformNotKnown
+            | Code::PlatformExists
+            | Code::ModuleNotCompared
+            | Code::VersionWithdrawn
+            | Code::ProviderWarning
+            | Code::ModuleMoved
+            | Code::ModuleWithdrawn
+            | Code::KeyExpired
+            | Code::DecisionChanged
+            | Code::Downgrade
+            | Code::HashNotChecked
+            | Code::PlatformsLost
+    )
 }
 
 /// Whether `[policy]` or `[trust]` decides on such findings, so that their owners change it to let
@@ -88,5 +134,6 @@ fn is_decided_by_policy(code: Code) -> bool {
 /// Returns the address of the page on the web, if the address of the project's repository is known.
 pub(crate) fn url(code: Code) -> Option<String> {
     let repository = env!("CARGO_PKG_REPOSITORY");
-    (!repository.is_empty()).then(|| format!("{repository}/blob/main/docs/findings.md#{code}"))
+    let (_, name) = document(code);
+    (!repository.is_empty()).then(|| format!("{repository}/blob/main/docs/{name}#{code}"))
 }
