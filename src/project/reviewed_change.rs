@@ -203,12 +203,14 @@ impl ReviewedChange {
     /// The directories in which the change touches something. A directory of tests also stands for
     /// the module that the tests check.
     pub(super) fn touched_directories(&self) -> BTreeSet<&Path> {
-        let own = self.touched.iter().map(PathBuf::as_path);
-        let tested = own
-            .clone()
-            .filter(|directory| directory.ends_with("tests"))
-            .filter_map(Path::parent);
-        own.chain(tested).collect()
+        let mut directories = BTreeSet::new();
+        for directory in &self.touched {
+            directories.insert(directory.as_path());
+            if directory.ends_with("tests") {
+                directories.extend(directory.parent());
+            }
+        }
+        directories
     }
 
     /// Lock files that the change removes, in the directories for which `is_meant` returns true.

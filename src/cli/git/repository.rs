@@ -510,13 +510,13 @@ impl Repository {
     /// The content of a file in a commit at the same path. Links of directories in the commit are
     /// not followed, because the change may have created them.
     pub(crate) fn before(&self, commit: &str, path: &Path) -> Result<Before> {
-        let path = files::join(&self.directory, path);
-        let Some(path) = self.inside(path) else {
+        let absolute = files::join(&self.directory, path);
+        let Some(inside) = self.inside(absolute) else {
             return Ok(Before::Outside);
         };
-        let path = path.strip_prefix(&self.top).unwrap_or(&path);
-        let files = RevisionFiles::list(&self.top, commit, false, &[path], |_| true)?;
-        Ok(Before::Inside(files.read(path)?))
+        let in_commit = inside.strip_prefix(&self.top).unwrap_or(&inside);
+        let files = RevisionFiles::list(&self.top, commit, false, &[in_commit], |_| true)?;
+        Ok(Before::Inside(files.read(in_commit)?))
     }
 
     /// An absolute path in the repository, as it is or with its directory's links followed; `None`
