@@ -156,27 +156,7 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     }
     if !dry_run {
         files::write(path, old.as_deref(), text.as_bytes())?;
-        let news = if inventory.keys().is_empty() {
-            "host or namespace"
-        } else {
-            "host, namespace or key"
-        };
-        ui.status(&format!(
-            "Wrote {FILE_NAME}. From now on a new {news} is an error of verify. Review the file and commit it"
-        ));
-        if inventory.keys().is_empty() {
-            ui.status(&without_keys(&inventory, ui));
-        }
-        let below = Selection {
-            recursive: true,
-            ..Selection::default()
-        };
-        let next = if inventory.is_locked_for_settings() {
-            ui.suggest(&["verify", "--online"], &below)
-        } else {
-            ui.suggest(&["lock"], &below)
-        };
-        ui.status(&format!("Next: {next}"));
+        show_next_steps(&inventory, ui);
     }
     let settings = SettingsFile {
         path: FILE_NAME,
@@ -189,6 +169,33 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
         &inventory.errors,
     );
     Ok(Outcome::of(!inventory.errors.is_empty(), false))
+}
+
+/// Says what the written file does, what is missing in it, and which command follows.
+fn show_next_steps(inventory: &Inventory, ui: &Ui) {
+    let has_keys = !inventory.keys().is_empty();
+    let news = if has_keys {
+        "host, namespace or key"
+    } else {
+        "host or namespace"
+    };
+    ui.status(&format!(
+        "Wrote {FILE_NAME}. From now on a new {news} is an error of verify. Review the file and commit it"
+    ));
+    if !has_keys {
+        ui.status(&without_keys(inventory, ui));
+    }
+
+    let below = Selection {
+        recursive: true,
+        ..Selection::default()
+    };
+    let next = if inventory.is_locked_for_settings() {
+        ui.suggest(&["verify", "--online"], &below)
+    } else {
+        ui.suggest(&["lock"], &below)
+    };
+    ui.status(&format!("Next: {next}"));
 }
 
 impl InitArgs {

@@ -383,15 +383,11 @@ impl Reader<'_> {
             return;
         }
         // It may be in one of two directories.
-        let is_beside = match &component.is_beside {
-            Ok(is_beside) => *is_beside,
-            Err(_) => {
-                reading.has_unknown_path = true;
-                false
-            }
-        };
+        if component.is_beside.is_err() {
+            reading.has_unknown_path = true;
+        }
         let mut directory = stack.directory.clone();
-        if !is_beside {
+        if component.is_beside != Ok(true) {
             directory.push(GENERATED_UNITS);
         }
         let directory = join(&directory, &path);

@@ -20,6 +20,7 @@ pub(super) struct Block {
 
 /// The parts of a configuration on which requirements depend.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Configuration {
     pub terraform: Option<Block>,
     /// By label.

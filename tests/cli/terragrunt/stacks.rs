@@ -36,10 +36,7 @@ fn unit_block(path: &str, source: &str, more: &str) -> String {
 }
 
 fn block(kind: &str, path: &str, source: &str, more: &str) -> String {
-    format!(
-        "{kind} \"{path}\" {{\n  source = {source:?}\n  path   = \"{path}\"\n  {more}\n}}\n",
-        path = path,
-    )
+    format!("{kind} \"{path}\" {{\n  source = {source:?}\n  path   = \"{path}\"\n  {more}\n}}\n")
 }
 
 /// Finding that a provider is not locked.

@@ -38,7 +38,13 @@ impl<'a> Run<'a> {
             commit: facts.commit.as_deref(),
             base: facts.base.as_deref(),
             online: facts.is_online,
-            severities: facts.levels.0.iter().map(FlagSeverity::new).collect(),
+            severities: facts
+                .levels
+                .0
+                .iter()
+                .copied()
+                .map(FlagSeverity::new)
+                .collect(),
             not_checked,
         }
     }
@@ -59,7 +65,7 @@ struct FlagSeverity {
 }
 
 impl FlagSeverity {
-    fn new(level: &LevelOverride) -> Self {
+    fn new(level: LevelOverride) -> Self {
         let (flag, finding) = match level {
             LevelOverride::Deny(denied) => ("deny", denied.to_string()),
             LevelOverride::Warn(code) => ("warn", code.to_string()),
