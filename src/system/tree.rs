@@ -30,7 +30,7 @@ pub enum Tree {
     Copied(Arc<Copies>),
 }
 
-/// A tree with copies of directories that nobody has made yet. Only absolute paths without `..` are
+/// A tree with copies of directories that are not made yet. Only absolute paths without `..` are
 /// looked up in the copies.
 #[derive(Debug)]
 pub struct Copies {
@@ -277,7 +277,7 @@ impl Tree {
         Self::Copied(Arc::new(Copies { tree, copies }))
     }
 
-    /// The path of the file of which there is a copy at a path; the path itself outside of copies.
+    /// The path of the original, if a path is in a copy; else the path itself.
     pub(crate) fn original<'p>(&self, path: &'p Path) -> Cow<'p, Path> {
         match self {
             Self::Copied(copies) => copies.original(path),

@@ -262,8 +262,8 @@ impl ReplacedSettings {
         })
     }
 
-    /// A new text with the settings and tables of this one that it lacks, such as `[roots]`. Of the
-    /// tables that both have, the new one applies.
+    /// A new text, completed by settings and tables that only the old text has, such as `[roots]`.
+    /// The tables of the new text precede.
     ///
     /// # Errors
     /// The new text cannot be read.

@@ -1,4 +1,4 @@
-//! The units of Terragrunt in a directory, with those that stacks generate.
+//! The units of Terragrunt in a directory, with the units that stacks generate.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::system::{Tree, files};
 /// Maximum number of copies of a unit that share its lock file.
 const MOST_COPIES: usize = 5_000;
 
-/// Maximum number of steps in which the copies of a unit are evaluated, because stacks can make many
-/// of one that takes long.
+/// Maximum number of steps in which the copies of a unit are evaluated, because stacks can make
+/// many copies of a unit that takes long.
 const MOST_STEPS: usize = 64 << 20;
 
 /// The units of a directory.
@@ -124,8 +124,8 @@ impl Session<'_> {
         Ok(opened)
     }
 
-    /// Opens a unit that a stack generates from a package of elsewhere, or returns the reason why it
-    /// is not known.
+    /// Opens a unit that a stack generates from a package of elsewhere, or returns the reason why
+    /// it is not known.
     fn fetch_generated(
         &self,
         unit: &GeneratedUnit,

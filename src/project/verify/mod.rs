@@ -68,8 +68,8 @@ use audited_root::{AuditedRoot, FileState};
 enum Audit {
     /// Returns its findings.
     Findings(fn(&AuditedRoot<'_>) -> Vec<Diagnostic>),
-    /// Adds its findings to the report, and numbers, or reasons why it could not check something; or
-    /// looks at the findings before it.
+    /// Adds its findings to the report, and numbers, or reasons why it could not check something,
+    /// or looks at earlier findings.
     Numbers(fn(&AuditedRoot<'_>, &mut VerifiedRoot)),
 }
 

@@ -77,7 +77,7 @@ fn without_unread_modules(findings: &mut Vec<Diagnostic>) {
     });
 }
 
-/// Whether the locations of a finding are among those of another one.
+/// Whether the locations of a finding are among the locations of its cause.
 fn has_places_of(cause: &Diagnostic, finding: &Diagnostic) -> bool {
     finding.labels.iter().all(|label| {
         let mut labels = cause.labels.iter();
@@ -170,7 +170,7 @@ fn without_lost(finding: Diagnostic, lost: &HashMap<ProviderAddress, Lost>) -> O
         return Some(finding);
     };
     let named = pattern.names(PLATFORM);
-    // One that is not published has no such list.
+    // A finding about an unpublished platform has no such list.
     if named.is_empty() {
         return Some(finding);
     }

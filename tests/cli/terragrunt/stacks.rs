@@ -1,4 +1,4 @@
-//! Lock files of the units of Terragrunt's stacks, none of which is generated.
+//! Lock files of the units of Terragrunt's stacks before any is generated.
 
 use super::super::lock::requires;
 use super::{LOCK_ALL, Providers, found, generate, verify};
