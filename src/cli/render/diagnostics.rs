@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn of_a_file_as_a_whole_no_line_is_rendered() {
         let whole = Diagnostic::error(Code::Io, "gone").at(Location::of_file("a.tf"), "here");
-        let expected = "error[io]: gone\n --> a.tf:1:1\n  |\n  = here";
+        let expected = "error[io]: gone\n--> a.tf:1:1\n = here";
         assert_eq!(render(&whole), expected);
     }
 

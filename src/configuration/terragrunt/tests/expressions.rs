@@ -172,21 +172,28 @@ fn try_and_can_skip_failures_but_not_unknown_values() {
 }
 
 #[test]
-fn features_and_values_are_not_read() {
-    let tree = Tree::new(&[
-        (
-            "unit/terragrunt.hcl",
-            "feature \"new\" {\n  default = \"on\"\n}\n",
-        ),
-        ("unit/terragrunt.values.hcl", "name = \"a\"\n"),
-    ]);
+fn features_are_not_read() {
+    let tree = Tree::new(&[(
+        "unit/terragrunt.hcl",
+        "feature \"new\" {\n  default = \"on\"\n}\n",
+    )]);
     assert!(
         evaluate_in(&tree, "unit", "feature.new.value")
             .unwrap_err()
             .contains("features are not read")
     );
+}
+
+#[test]
+fn values_of_a_stack_are_read_in_the_file_that_terragrunt_generates() {
+    let tree = Tree::new(&[
+        ("unit/terragrunt.hcl", ""),
+        ("unit/terragrunt.values.hcl", "name = \"a\"\n"),
+        ("other/terragrunt.hcl", ""),
+    ]);
+    assert_eq!(evaluate_in(&tree, "unit", "values.name").unwrap(), "a");
     assert!(
-        evaluate_in(&tree, "unit", "values.name")
+        evaluate_in(&tree, "other", "values.name")
             .unwrap_err()
             .contains("values of stacks are not read")
     );

@@ -137,7 +137,7 @@ terraform {
     assert_eq!(text(&working), expected);
 }
 
-/// A stack's units: their values differ by instance, and are not read.
+/// A stack's units, with their values if they are generated.
 #[test]
 fn a_stack() {
     let unit = |module: &str| {
@@ -157,14 +157,20 @@ fn a_stack() {
             "live/.terragrunt-stack/other/terragrunt.values.hcl",
             "module = \"lambda\"\n",
         ),
+        (
+            "live/.terragrunt-stack/without/terragrunt.hcl",
+            &unit("${values.module}"),
+        ),
         ("modules/lambda/main.tf", "# lambda\n"),
     ]);
-    assert_eq!(
-        text(&tree.working_directory("live/.terragrunt-stack/api")),
-        "== main.tf\n# lambda\n"
-    );
+    for generated in ["api", "other"] {
+        assert_eq!(
+            text(&tree.working_directory(&format!("live/.terragrunt-stack/{generated}"))),
+            "== main.tf\n# lambda\n"
+        );
+    }
     let unknown = tree
-        .unit("live/.terragrunt-stack/other")
+        .unit("live/.terragrunt-stack/without")
         .source
         .unwrap_err();
     assert_eq!(unknown.reason, "values of stacks are not read");
