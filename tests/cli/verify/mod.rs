@@ -10,7 +10,7 @@ mod policy;
 mod reports;
 mod requirements;
 
-use gate::{confused_hosts, gate_bypass};
+use gate::gate_bypass;
 #[cfg(unix)]
 pub(crate) use locked_modules::modules::Project as LockedModules;
 #[cfg(unix)]

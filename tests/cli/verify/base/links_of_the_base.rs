@@ -4,8 +4,7 @@
 
 use provlock_test::survived;
 
-use super::confused_hosts::{COMMIT, locked};
-use super::gate::{Attempt, Gate, OTHER_H1, OTHER_ZH};
+use super::gate::{Attempt, COMMIT, Gate, OTHER_H1, OTHER_ZH, locked};
 use super::gate_bypass::BACKEND;
 use super::{H1, NULL, entry};
 use crate::lock::lock_file;

@@ -542,7 +542,7 @@ fn a_call_that_nothing_loads_does_not_make_its_publisher_known() {
         "new/.terraform/.modules.lock.hcl",
         "new/.terragrunt-cache/.modules.lock.hcl",
     );
-    let entry = super::confused_hosts::locked(
+    let entry = super::gate::locked(
         "e",
         "git::https://github.com/evil/m.git?ref=v1",
         COMMIT_OF_EVIL,

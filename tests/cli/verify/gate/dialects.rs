@@ -99,25 +99,6 @@ fn a_change_does_not_choose_its_dialect() {
     );
 }
 
-#[test]
-fn a_change_does_not_let_the_next_one_choose_its_dialect() {
-    all_are_errors(
-        "a pull request removes every sign of the dialect",
-        of_terraform,
-        &[(
-            "but in a comment",
-            |gate| {
-                let text = format!(
-                    "/*\n{TERRAFORM_HEADER}*/\n{}",
-                    entry("x.test/a/b", "3.2.4", "", &[H1, ZH])
-                );
-                gate.write("live/.terraform.lock.hcl", text);
-            },
-            "not-decided",
-        )],
-    );
-}
-
 /// Writes a new root module with a lock file of Terraform's, which the lock files around it are
 /// not.
 fn new_for_terraform(gate: &Gate) {
@@ -148,57 +129,6 @@ fn a_new_root_module_for_the_other_tool_is_no_changed_dialect() {
     assert!(
         gate.errors(&["-r"]).contains(&"not-decided".to_owned()),
         "empty is not new"
-    );
-}
-
-#[test]
-fn a_new_root_module_for_the_other_tool_does_not_hide_what_that_tool_loads() {
-    all_are_errors(
-        "a pull request adds a root module of the other dialect",
-        |_| {},
-        &[
-            (
-                "with another file for OpenTofu",
-                |gate| {
-                    new_for_terraform(gate);
-                    gate.write("new/main.tofu", requires("evil/null", ""));
-                },
-                "provider-not-locked",
-            ),
-            (
-                "with one more file for OpenTofu, whose provider the policy allows",
-                |gate| {
-                    new_for_terraform(gate);
-                    gate.write("new/more.tofu", "resource \"other_thing\" \"a\" {}\n");
-                },
-                "provider-not-locked",
-            ),
-            (
-                "that calls a module with a file for OpenTofu",
-                |gate| {
-                    new_for_terraform(gate);
-                    gate.write(
-                        "new/call.tf",
-                        "module \"m\" {\n  source = \"../called\"\n}\n",
-                    );
-                    gate.write("called/main.tf", "");
-                    gate.write("called/main.tofu", requires("evil/other", ""));
-                },
-                "provider-not-locked",
-            ),
-            (
-                "that locks what the policy forbids",
-                |gate| {
-                    new_for_terraform(gate);
-                    gate.write("new/main.tf", requires("evil/null", ""));
-                    let text = gate
-                        .read("new/.terraform.lock.hcl")
-                        .replace("hashicorp", "evil");
-                    gate.write("new/.terraform.lock.hcl", text);
-                },
-                FORBIDDEN,
-            ),
-        ],
     );
 }
 

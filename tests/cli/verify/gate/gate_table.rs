@@ -8,36 +8,49 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use provlock::diagnostic::{Code, Diagnostic, Needs, Severity};
+use provlock::diagnostic::{Code, Diagnostic, Location, Needs, Severity};
+use provlock::project::verify::Tracking;
 use provlock::project::{
-    ModuleFetching, ReviewedChange, Selection, Session, SessionOptions, VerifyOptions,
+    ModuleFetching, ReviewedChange, Selection, Session, SessionOptions, Tracked, VerifyOptions,
+    VersionControl,
 };
 use provlock::settings;
-use provlock::system::{Environment, Overlay, Replaced};
+use provlock::system::{Environment, Overlay, Replaced, parallel};
 
 use super::gate::{OTHER_H1, OTHER_ZH};
 use super::{H1, ZH, entry, lock_file};
+use crate::lock::requires;
 use provlock_test::git::Repository;
 use provlock_test::survived;
+
+/// Starts of the names under which files of several cases stand.
+const ALL: &str = "all: ";
+const SOME: &str = "some: ";
 
 /// Files by path.
 type Files = BTreeMap<PathBuf, String>;
 
 /// A change of a repository, with the findings that it must have.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Case {
     name: String,
+    /// Attack of which this is a case; empty if it has no name of its own.
+    attack: String,
     /// Lines such as `error not-decided state-moved`, `note decision-changed` or `silent`.
     expected: Vec<String>,
+    /// Whether it also has errors that are not about the change.
+    has_own_error: bool,
     base: Files,
     head: Files,
 }
 
 /// The cases of all files. A case begins with `=== NAME`; lines up to the first file are what is
 /// expected, or comments. `-- base PATH --` begins a file of both revisions, `-- change PATH --`
-/// one of the change, and `-- remove PATH --` removes one. In a lock file, `@lock ADDRESS VERSION`
-/// is an entry, `@other ADDRESS VERSION` one with different hashes, and `@both ADDRESS VERSION` one
-/// with the `h1:` of both.
+/// one of the change, and `-- remove PATH --` removes one. `=== all: WORDS` begins the files of all
+/// cases after it, and `=== some: WORDS` further ones, up to the next of the two; the words may be
+/// the name of an attack, "a pull request …". `@requires SOURCE` is a configuration that requires a
+/// provider. In a lock file, `@lock ADDRESS VERSION` is an entry, `@other ADDRESS VERSION` one with
+/// different hashes, and `@both ADDRESS VERSION` one with the `h1:` of both.
 fn cases() -> Vec<Case> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/gate");
     let mut paths: Vec<_> = fs::read_dir(directory).unwrap().collect();
@@ -46,30 +59,53 @@ fn cases() -> Vec<Case> {
     for path in paths {
         let path = path.unwrap().path();
         let file_name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let mut of_all = Case::default();
+        let mut of_some = Case::default();
         for text in fs::read_to_string(&path).unwrap().split("\n=== ").skip(1) {
-            cases.push(Case::parse(&file_name, text));
+            let files = text.split("\n-- ").skip(1);
+            if text.starts_with(ALL) {
+                of_all = Case::default();
+                of_all.add_files(files);
+                of_some = of_all.clone();
+            } else if let Some(words) = text.strip_prefix(SOME) {
+                of_some = of_all.clone();
+                of_some.add_files(files);
+                if words.starts_with("a pull request ") {
+                    of_some.attack = words.lines().next().unwrap().to_owned();
+                }
+            } else {
+                cases.push(Case::parse(&file_name, text, &of_some));
+            }
         }
     }
     cases
 }
 
 impl Case {
-    fn parse(file_name: &str, text: &str) -> Self {
+    fn parse(file_name: &str, text: &str, of_some: &Self) -> Self {
         let (name, rest) = text.split_once('\n').unwrap();
         let mut case = Self {
             name: format!("{file_name}: {name}"),
-            ..Self::default()
+            expected: Vec::new(),
+            has_own_error: false,
+            attack: of_some.attack.clone(),
+            base: of_some.base.clone(),
+            head: of_some.head.clone(),
         };
-        let mut sections = format!("\n{rest}");
-        if !sections.ends_with('\n') {
-            sections.push('\n');
-        }
+        let sections = format!("\n{rest}");
         let mut sections = sections.split("\n-- ");
         for line in sections.next().unwrap().lines() {
             if !line.is_empty() && !line.starts_with('#') {
                 case.expected.push(line.to_owned());
             }
         }
+        case.add_files(sections);
+        assert!(!case.expected.is_empty(), "{}", case.name);
+        case
+    }
+
+    /// Adds files from texts that begin with `base PATH --` and the like.
+    fn add_files<'a>(&mut self, sections: impl Iterator<Item = &'a str>) {
         for section in sections {
             let (header, content) = section.split_once('\n').unwrap_or((section, ""));
             let header = header.trim_end().trim_end_matches("--").trim_end();
@@ -77,23 +113,28 @@ impl Case {
             let content = expanded(content);
             match kind {
                 "base" => {
-                    case.base.insert(path.into(), content.clone());
-                    case.head.insert(path.into(), content);
+                    self.base.insert(path.into(), content.clone());
+                    self.head.insert(path.into(), content);
                 }
-                "change" => _ = case.head.insert(path.into(), content),
-                "remove" => assert!(case.head.remove(Path::new(path)).is_some(), "{path}"),
-                other => panic!("{}: {other}", case.name),
+                "change" => _ = self.head.insert(path.into(), content),
+                "remove" => assert!(self.head.remove(Path::new(path)).is_some(), "{path}"),
+                other => panic!("{}: {other}", self.name),
             }
         }
-        assert!(!case.expected.is_empty(), "{}", case.name);
-        case
     }
 
-    /// The same without a change.
+    /// The same without a change: the gate finds nothing. If the change has errors of its own, such
+    /// as a provider that is not locked, they may stay.
     fn twin(&self) -> Self {
+        let has_own_error = self.expected.iter().any(|one| {
+            let code = one.split(' ').nth(1);
+            code.is_some_and(|code| !is_of_gate(code.parse().unwrap()))
+        });
         Self {
             name: format!("{}, in both revisions", self.name),
+            attack: String::new(),
             expected: vec!["silent".to_owned()],
+            has_own_error,
             base: self.head.clone(),
             head: self.head.clone(),
         }
@@ -104,11 +145,8 @@ impl Case {
         let mut found = BTreeSet::new();
         let mut texts = String::new();
         for finding in findings {
-            let is_of_gate = match finding.code {
-                Code::NotDecided => true,
-                code => code.rule().is_some_and(|rule| rule.needs == Needs::Base),
-            };
-            if is_of_gate || finding.severity == Severity::Error {
+            let is_own_error = finding.severity == Severity::Error && !self.has_own_error;
+            if is_of_gate(finding.code) || is_own_error {
                 let reason = finding.reason.map_or("", |reason| reason.as_str());
                 let line = format!("{} {} {reason}", finding.severity, finding.code);
                 _ = writeln!(texts, "    {line}: {}", finding.message);
@@ -151,17 +189,31 @@ impl Case {
         options.change = Some(self.change(&top));
         let session = Session::new(environment, options).unwrap();
         let selection = Selection {
-            paths: vec![top],
+            paths: vec![top.clone()],
             recursive: true,
             ..Selection::default()
         };
-        let roots = session.roots(&selection).unwrap();
-        let report = session.verify(&roots, &VerifyOptions::default()).unwrap();
+        let git = AllTracked {
+            top: &top,
+            head: &self.head,
+        };
+        let mut verify_options = VerifyOptions::default();
+        verify_options.version_control = Some(&git);
+        let verified = session
+            .roots(&selection)
+            .and_then(|roots| session.verify(&roots, &verify_options));
+        let report = match verified {
+            Ok(report) => report,
+            Err(errors) => return errors.into_iter().collect(),
+        };
         let mut findings = report.findings;
-        for (path, result) in report.roots {
+        for (_, result) in report.roots {
             match result {
-                Ok(root) => findings.extend(root.findings),
-                Err(errors) => panic!("{}: {}: {errors}", self.name, path.display()),
+                Ok(root) => {
+                    findings.extend(root.findings);
+                    findings.extend(root.errors);
+                }
+                Err(errors) => findings.extend(errors),
             }
         }
         findings
@@ -234,12 +286,51 @@ impl Case {
     }
 }
 
+/// A repository in which git tracks every file.
+struct AllTracked<'a> {
+    top: &'a Path,
+    head: &'a Files,
+}
+
+impl VersionControl for AllTracked<'_> {
+    fn tracked(&self, root: &Path, _has_modules: bool) -> Tracked {
+        let mut tracked = Tracked {
+            lock_file: Tracking::Tracked,
+            module_lock_file: Tracking::Tracked,
+            ..Tracked::default()
+        };
+        for path in self.head.keys() {
+            let path = self.top.join(path);
+            if path.starts_with(root.join(".terraform")) {
+                tracked
+                    .data_files
+                    .push(path.strip_prefix(root).unwrap().to_owned());
+            }
+        }
+        tracked
+    }
+
+    fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
+        vec![None; roots.len()]
+    }
+}
+
+/// Whether a finding is about the difference of two revisions.
+fn is_of_gate(code: Code) -> bool {
+    code == Code::NotDecided || code.rule().is_some_and(|rule| rule.needs == Needs::Base)
+}
+
 fn is_read(path: &Path) -> bool {
     ReviewedChange::reads(path.file_name().unwrap().to_str().unwrap())
 }
 
-/// A text with the entries of lock files in place of their abbreviations.
+/// A text with what its abbreviations stand for.
 fn expanded(content: &str) -> String {
+    let mut content = content.trim_end().to_owned();
+    if let Some((before, rest)) = content.split_once("@requires ") {
+        let (source, after) = rest.split_once('\n').unwrap_or((rest, ""));
+        content = format!("{before}{}{after}", requires(source, ""));
+    }
     let mut entries = Vec::new();
     for line in content.lines() {
         let mut words = line.split(' ');
@@ -254,28 +345,38 @@ fn expanded(content: &str) -> String {
         entries.push(entry(address, version, "", hashes));
     }
     if entries.is_empty() {
-        return format!("{}\n", content.trim_end());
+        return format!("{content}\n");
     }
     lock_file(&entries)
 }
 
 #[test]
 fn every_change_has_the_outcome_of_the_table() {
-    let mut faults = Vec::new();
     let cases = cases();
     assert!(cases.len() > 20);
-    for case in &cases {
-        faults.extend(case.fault(&case.checked()));
+    let faults = parallel::map(cases.iter().collect(), parallel::cores(), |case: &Case| {
         let twin = case.twin();
-        faults.extend(twin.fault(&twin.checked()));
-    }
+        let own = case.fault(&case.checked());
+        [own, twin.fault(&twin.checked())]
+    });
+    let faults: Vec<_> = faults.into_iter().flatten().flatten().collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    let is_stopped = |case: &&Case| case.expected.iter().any(|one| one.starts_with("error "));
-    let stopped = cases.iter().filter(is_stopped).count();
-    survived(
-        "a change that must be stopped, in the table of the gate",
-        stopped,
-    );
+    let mut stopped: BTreeMap<&str, usize> = BTreeMap::new();
+    for case in &cases {
+        if case.expected.iter().any(|one| one.starts_with("error ")) {
+            *stopped.entry(&case.attack).or_default() += 1;
+        }
+    }
+    for (attack, number) in stopped {
+        if attack.is_empty() {
+            survived(
+                "a change that must be stopped, in the table of the gate",
+                number,
+            );
+        } else {
+            survived(attack, number);
+        }
+    }
 }
 
 /// The program with git says what the table says.

@@ -2,7 +2,6 @@
 //! flag names.
 
 use super::gate::Gate;
-use super::gate_bypass::all_are_errors;
 
 const UNKNOWN: &str = "s3::https://evil.test/m.zip";
 
@@ -85,48 +84,6 @@ fn what_a_unit_reads_is_compared() {
         assert_eq!(gate.errors(&["-r"]), ["not-decided"], "{name}");
         gate.reset();
     }
-}
-
-#[test]
-fn files_that_a_source_is_read_from_are_compared() {
-    all_are_errors(
-        "a pull request alters a file from which a source is computed",
-        |gate| {
-            let local = "locals {\n  s = jsondecode(file(\"${path.module}/m.json\")).s\n}\n";
-            gate.write("live/net.tf", local.to_owned() + &call("n", "local.s"));
-            gate.write("live/m.json", "{\"s\": \"./m\"}\n");
-            gate.write("live/m/main.tf", "locals {}\n");
-            gate.write(
-                "live/t.tftest.json",
-                r#"{"run": {"a": {"module": {"source": "./m"}}}}"#,
-            );
-            let condition = format!("path.module == \"c\" ? \"./m\" : \"{UNKNOWN}\"");
-            gate.write("live/c/main.tf", call("p", &condition));
-            gate.write("live/c/m/main.tf", "locals {}\n");
-            gate.write("live/calls.tf", call("c", "\"./c\""));
-            gate.write("live/d/main.tf", call("p", &condition));
-        },
-        &[
-            (
-                "JSON that a function reads",
-                |gate| gate.write("live/m.json", "{\"s\": \"s3::x\"}\n"),
-                "not-decided",
-            ),
-            (
-                "a test in JSON",
-                |gate| {
-                    let test = r#"{"run": {"a": {"module": {"source": "SOURCE"}}}}"#;
-                    gate.write("live/t.tftest.json", test.replace("SOURCE", UNKNOWN));
-                },
-                "not-decided",
-            ),
-            (
-                "a directory that decides on the source",
-                |gate| gate.write("live/calls.tf", call("c", "\"./d\"")),
-                "not-decided",
-            ),
-        ],
-    );
 }
 
 #[test]

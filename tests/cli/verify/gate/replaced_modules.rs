@@ -4,8 +4,7 @@
 use provlock_test::survived;
 
 use super::H1;
-use super::confused_hosts::{COMMIT, locked};
-use super::gate::{Gate, OTHER_H1};
+use super::gate::{COMMIT, Gate, OTHER_H1, locked};
 
 const SOURCE: &str = "git::https://github.com/acme/net.git?ref=v1.0.0";
 const FLAGS: [&str; 3] = ["-r", "--allow", "module-not-installed"];

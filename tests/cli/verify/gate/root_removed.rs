@@ -1,7 +1,6 @@
 //! `root-removed`: a pull request that removes root modules, or only their lock files.
 
-use super::confused_hosts::{COMMIT, locked};
-use super::gate::Gate;
+use super::gate::{COMMIT, Gate, locked};
 use super::gate_bypass::BACKEND;
 use super::policy_changed::gate;
 use super::{H1, NULL, ZH};

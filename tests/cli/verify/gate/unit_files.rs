@@ -7,10 +7,6 @@ use super::{H1, NULL, ZH};
 use crate::lock::requires;
 
 const UNIT: &str = "terraform {\n  source = \"../../modules//m\"\n}\nremote_state {\n  backend = \"s3\"\n  config  = {}\n}\n";
-/// Files that `init` trusts as installed by itself.
-const INSTALLED: &str =
-    "{\"Modules\":[{\"Key\":\"m\",\"Source\":\"./sub\",\"Dir\":\".terraform/modules/m\"}]}";
-const PLUGIN: &str = "terraform.d/plugins/registry.opentofu.org/hashicorp/null/99.0.0/linux_amd64/terraform-provider-null";
 
 /// A locked unit that runs the module `m`, which calls a module in one of its directories.
 fn unit(gate: &Gate) {
@@ -37,89 +33,6 @@ fn generate(gate: &Gate, file: &str) {
 /// Copies files of these names from the module, also hidden ones.
 fn copying(patterns: &str) -> String {
     UNIT.replacen("}\n", &format!("  include_in_copy = [{patterns}]\n}}\n"), 1)
-}
-
-#[test]
-fn files_for_the_working_directory_of_a_unit_are_seen() {
-    all_are_errors(
-        "a pull request adds files to the working directory of a Terragrunt unit",
-        unit,
-        &[
-            (
-                "installed modules of the module",
-                |gate| {
-                    gate.write("units/u/terragrunt.hcl", copying("\"**/.terraform/**\""));
-                    gate.write("modules/m/.terraform/modules/modules.json", INSTALLED);
-                },
-                "tracked-data-directory",
-            ),
-            (
-                "packages of the module",
-                |gate| gate.write(&format!("modules/m/{PLUGIN}"), ""),
-                "bundled-plugins",
-            ),
-            (
-                "a generated package",
-                |gate| generate(gate, PLUGIN),
-                "not-decided",
-            ),
-            (
-                "generated for a called module",
-                |gate| generate(gate, "sub/evil.tf"),
-                "not-decided",
-            ),
-            (
-                "generated for a directory without configuration",
-                |gate| {
-                    generate(gate, "text/evil.tf");
-                    gate.write(
-                        "modules/m/new.tf",
-                        "module \"t\" {\n  source = \"./text\"\n}\n",
-                    );
-                },
-                "not-decided",
-            ),
-            (
-                "a generated test",
-                |gate| generate(gate, "evil.tftest.hcl"),
-                "not-decided",
-            ),
-            (
-                "a generated test in its directory",
-                |gate| generate(gate, "tests/evil.tofutest.hcl"),
-                "not-decided",
-            ),
-            (
-                "over a called module",
-                |gate| gate.write("units/u/sub/evil.tf", requires("evil/null", "")),
-                "not-decided",
-            ),
-            (
-                "over a hidden directory",
-                |gate| {
-                    gate.write("units/u/terragrunt.hcl", copying("\"**/.sub/**\""));
-                    gate.write("modules/m/.sub/main.tf", "");
-                    gate.write("units/u/.sub/evil.tf", requires("evil/null", ""));
-                    gate.write(
-                        "modules/m/new.tf",
-                        "module \"t\" {\n  source = \"./.sub\"\n}\n",
-                    );
-                },
-                "not-decided",
-            ),
-            (
-                "over a directory that is called now",
-                |gate| {
-                    gate.write("units/u/text/evil.tf", requires("evil/null", ""));
-                    gate.write(
-                        "modules/m/new.tf",
-                        "module \"t\" {\n  source = \"./text\"\n}\n",
-                    );
-                },
-                "not-decided",
-            ),
-        ],
-    );
 }
 
 #[test]

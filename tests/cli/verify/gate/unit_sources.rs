@@ -1,7 +1,6 @@
 //! Sources of Terragrunt units and stacks in a change: new publishers of the modules that they run.
 
 use super::gate::Gate;
-use super::gate_bypass::all_are_errors;
 use super::{H1, NULL, ZH};
 
 const PINNED: &str = "?ref=0123456789abcdef0123456789abcdef01234567";
@@ -89,121 +88,6 @@ fn replace(gate: &Gate, path: &str, from: &str, to: &str) {
 }
 
 #[test]
-fn a_unit_that_runs_the_module_of_a_new_publisher_is_found() {
-    all_are_errors(
-        "a pull request lets Terragrunt run the module of a new publisher",
-        units,
-        &[
-            (
-                "another owner",
-                |gate| replace(gate, "units/plain/terragrunt.hcl", "acme", "evil"),
-                "publisher-added",
-            ),
-            (
-                "another host",
-                |gate| {
-                    replace(
-                        gate,
-                        "units/plain/terragrunt.hcl",
-                        "github.com",
-                        "evil.test",
-                    );
-                },
-                "publisher-added",
-            ),
-            (
-                "another port",
-                |gate| {
-                    replace(
-                        gate,
-                        "units/plain/terragrunt.hcl",
-                        "github.com",
-                        "github.com:8443",
-                    );
-                },
-                "publisher-added",
-            ),
-            (
-                "no encryption",
-                |gate| {
-                    replace(
-                        gate,
-                        "units/plain/terragrunt.hcl",
-                        "git::https",
-                        "git::http",
-                    );
-                },
-                "publisher-added",
-            ),
-            (
-                "an archive",
-                |gate| {
-                    let archive = format!(
-                        "\"https://evil.test/net.zip?checksum=sha256:{}\"",
-                        "a".repeat(64)
-                    );
-                    unit(gate, "units/plain", &archive);
-                },
-                "publisher-added",
-            ),
-            (
-                "a registry",
-                |gate| unit(gate, "units/plain", "\"tfr:///evil/vpc/aws?version=1.0.0\""),
-                "publisher-added",
-            ),
-            (
-                "a host in two parts",
-                |gate| {
-                    let locals = "locals {\n  top = \"test\"\n}\n";
-                    unit(
-                        gate,
-                        "units/plain",
-                        &pinned("evil.${local.top}/acme/net.git"),
-                    );
-                    gate.write(
-                        "units/plain/terragrunt.hcl",
-                        gate.read("units/plain/terragrunt.hcl") + locals,
-                    );
-                },
-                "publisher-added",
-            ),
-        ],
-    );
-}
-
-#[test]
-fn a_new_unit_that_runs_the_module_of_a_new_publisher_is_found() {
-    all_are_errors(
-        "a pull request lets Terragrunt run the module of a new publisher",
-        units,
-        &[
-            (
-                "a new unit",
-                |gate| {
-                    unit(gate, "units/new", &pinned("github.com/evil/net.git"));
-                    gate.write(
-                        "units/new/.terraform.lock.hcl",
-                        gate.read("live/.terraform.lock.hcl"),
-                    );
-                },
-                "publisher-added",
-            ),
-            (
-                "a new unit that others vouch for",
-                |gate| {
-                    for directory in ["units/new", "units/other"] {
-                        unit(gate, directory, &pinned("github.com/evil/net.git"));
-                        let lock_file = gate.read("live/.terraform.lock.hcl");
-                        gate.write(&format!("{directory}/.terraform.lock.hcl"), lock_file);
-                    }
-                },
-                "publisher-added",
-            ),
-        ],
-    );
-}
-
-#[test]
 fn a_source_in_a_comment_is_no_source_of_the_base() {
     let (good, evil) = (
         pinned("github.com/acme/net.git"),
@@ -223,42 +107,6 @@ fn a_source_in_a_comment_is_no_source_of_the_base() {
         "/*\n".to_owned() + &source(&good) + "*/\n" + &source(&evil),
     );
     assert_eq!(gate.errors(&["-r"]), ["publisher-added"]);
-}
-
-#[test]
-fn a_new_publisher_in_a_file_that_a_unit_reads_is_found() {
-    all_are_errors(
-        "a pull request lets Terragrunt run the module of a new publisher",
-        units,
-        &[
-            (
-                "the shared file",
-                |gate| replace(gate, "common.hcl", "acme", "evil"),
-                "publisher-added",
-            ),
-            (
-                "the included file",
-                |gate| replace(gate, "env/net.hcl", "acme", "evil"),
-                "publisher-added",
-            ),
-            (
-                "the file of a unit above",
-                |gate| replace(gate, "units/above/terragrunt.hcl", "acme\"\n}", "evil\"\n}"),
-                "publisher-added",
-            ),
-            (
-                "a stack",
-                |gate| {
-                    let unit = format!(
-                        "unit \"a\" {{\n  source = {}\n  path = \"a\"\n}}\n",
-                        pinned("evil.test/u.git")
-                    );
-                    gate.write("stack/terragrunt.stack.hcl", unit);
-                },
-                "not-decided",
-            ),
-        ],
-    );
 }
 
 #[test]

@@ -16,14 +16,6 @@ fn call(source: &str) -> String {
 pub(in crate::verify) const UNIT: &str =
     "remote_state {\n  backend = \"local\"\n  config = {}\n}\n";
 
-/// A block that generates a file with the output of a command.
-const GENERATE: &str = r#"generate "a" {
-  path = "a.tf"
-  if_exists = "overwrite"
-  contents = run_cmd("cat", "x")
-}
-"#;
-
 /// Root modules that call a module of the repository and a module that cannot be read, and a unit.
 fn calls_and_units(gate: &Gate) {
     gate.write(
@@ -42,76 +34,6 @@ fn calls_and_units(gate: &Gate) {
     gate.write("caller/.terraform.lock.hcl", lock_file(&[]));
     gate.root("unit", NULL, &[H1, ZH]);
     gate.write("unit/terragrunt.hcl", UNIT);
-}
-
-#[test]
-fn requirements_made_unknown_by_a_source_are_an_error() {
-    all_are_errors(
-        "a pull request makes requirements unknown",
-        calls_and_units,
-        &[
-            (
-                "s3",
-                |gate| {
-                    gate.write(
-                        "live/m.tf",
-                        call("\"s3::https://s3.amazonaws.com/b/m.zip\""),
-                    );
-                },
-                "not-decided",
-            ),
-            (
-                "gcs",
-                |gate| {
-                    gate.write(
-                        "live/m.tf",
-                        call("\"gcs::https://www.googleapis.com/storage/v1/b/m.zip\""),
-                    );
-                },
-                "not-decided",
-            ),
-            (
-                "hg",
-                |gate| gate.write("live/m.tf", call("\"hg::http://example.com/m.hg\"")),
-                "not-decided",
-            ),
-            (
-                "ftp",
-                |gate| gate.write("live/m.tf", call("\"ftp::ftp://example.com/m.zip\"")),
-                "not-decided",
-            ),
-            (
-                "a variable",
-                |gate| {
-                    gate.write(
-                        "live/m.tf",
-                        format!("variable \"x\" {{}}\n{}", call("\"${var.x}\"")),
-                    );
-                },
-                "not-decided",
-            ),
-            (
-                "one more call of what was unknown",
-                |gate| {
-                    let more = call("\"s3::https://s3.amazonaws.com/b/known.zip\"")
-                        .replace("\"m\"", "\"n\"");
-                    gate.write("known/main.tf", gate.read("known/main.tf") + &more);
-                },
-                "not-decided",
-            ),
-            (
-                "behind three calls that were unknown",
-                |gate| {
-                    let sources = ["a", "b", "c", "d"].map(|name| {
-                        call(&format!("\"s3::https://s3.amazonaws.com/b/{name}.zip\""))
-                            .replace("\"m\"", &format!("\"{name}\""))
-                    });
-                    gate.write("known/z.tf", sources.concat());
-                },
-                "not-decided",
-            ),
-        ],
-    );
 }
 
 #[test]
@@ -152,32 +74,6 @@ fn requirements_made_unknown_by_missing_files_are_an_error() {
                     gate.link("../data", "live/.terraform");
                 },
                 "tracked-data-directory",
-            ),
-        ],
-    );
-}
-
-#[test]
-fn requirements_made_unknown_by_a_unit_are_an_error() {
-    all_are_errors(
-        "a pull request makes requirements unknown",
-        calls_and_units,
-        &[
-            (
-                "a unit runs a command",
-                |gate| {
-                    gate.write("unit/terragrunt.hcl", format!("{UNIT}{GENERATE}"));
-                },
-                "not-decided",
-            ),
-            (
-                "a unit runs a module from a source that is not read",
-                |gate| {
-                    let source =
-                        "terraform {\n  source = \"s3::https://s3.amazonaws.com/b/m.zip\"\n}\n";
-                    gate.write("unit/terragrunt.hcl", format!("{UNIT}{source}"));
-                },
-                "not-decided",
             ),
         ],
     );
@@ -314,83 +210,6 @@ Not checked: the state of 2 Terragrunt units (Terragrunt decides where the state
     gate.run(&["-r", "--deny", "not-decided"]).assert_code(0);
 }
 
-#[test]
-fn a_new_unit_with_an_unknown_source_that_no_unit_in_the_base_has_is_an_error() {
-    all_are_errors(
-        "a pull request adds a unit beside a unit with an unreadable module",
-        |gate| {
-            gate.write("common.hcl", format!("locals {{\n  source = {S3}\n}}\n"));
-            unit(gate, "units/old", S3);
-            let computed = "read_terragrunt_config(\"../../common.hcl\").locals.source";
-            unit(gate, "units/computed", computed);
-            gate.write(
-                "root/main.tf",
-                format!(
-                    "{BACKEND}{}",
-                    call("\"s3::https://s3.amazonaws.com/b/root.zip\"")
-                ),
-            );
-            gate.write("root/.terraform.lock.hcl", lock_file(&[]));
-        },
-        &[
-            (
-                "another archive of the same host",
-                |gate| unit(gate, "units/new", &S3.replace("known", "new")),
-                "not-decided",
-            ),
-            (
-                "the unit in the base gets the same source in the same change",
-                |gate| {
-                    unit(gate, "units/old", &S3.replace("known", "new"));
-                    unit(gate, "units/new", &S3.replace("known", "new"));
-                },
-                "not-decided",
-            ),
-            (
-                "two new units have the same source",
-                |gate| {
-                    unit(gate, "units/a", &S3.replace("known", "new"));
-                    unit(gate, "units/b", &S3.replace("known", "new"));
-                },
-                "not-decided",
-            ),
-            (
-                "a root module of the base calls it",
-                |gate| {
-                    unit(
-                        gate,
-                        "units/new",
-                        "\"s3::https://s3.amazonaws.com/b/root.zip\"",
-                    );
-                },
-                "not-decided",
-            ),
-            (
-                "the source is computed",
-                |gate| {
-                    unit(
-                        gate,
-                        "units/new",
-                        "\"${run_cmd(\"echo\", \"s3::https://s3.amazonaws.com/b/known.zip\")}\"",
-                    );
-                },
-                "not-decided",
-            ),
-            (
-                "it also runs a command",
-                |gate| {
-                    unit(gate, "units/new", S3);
-                    gate.write(
-                        "units/new/terragrunt.hcl",
-                        gate.read("units/new/terragrunt.hcl") + GENERATE,
-                    );
-                },
-                "not-decided",
-            ),
-        ],
-    );
-}
-
 const RECORDED: &str = ">= 3.7.0";
 const S3: &str = "\"s3::https://s3.amazonaws.com/b/known.zip\"";
 
@@ -412,95 +231,6 @@ fn relock(gate: &Gate, directory: &str, entries: &[String]) {
     gate.write(
         &format!("{directory}/.terraform.lock.hcl"),
         lock_file(entries),
-    );
-}
-
-#[test]
-fn an_entry_does_not_leave_a_lock_file_whose_requirements_are_not_known() {
-    all_are_errors(
-        "a pull request empties the lock file of a partly unknown configuration",
-        locked_beside_unknown,
-        &[
-            (
-                "of a root module",
-                |gate| relock(gate, "known", &[]),
-                "not-decided",
-            ),
-            ("of a unit", |gate| relock(gate, "unit", &[]), "not-decided"),
-            (
-                "another provider takes the place of the entry",
-                |gate| {
-                    relock(
-                        gate,
-                        "known",
-                        &[entry(
-                            "registry.opentofu.org/hashicorp/other",
-                            "1.0.0",
-                            "",
-                            &[H1, ZH],
-                        )],
-                    );
-                },
-                "not-decided",
-            ),
-            (
-                "the same provider on another host takes its place",
-                |gate| {
-                    relock(
-                        gate,
-                        "known",
-                        &[entry(
-                            "example.com/hashicorp/null",
-                            "4.9.0",
-                            RECORDED,
-                            &[H1, ZH],
-                        )],
-                    );
-                },
-                "not-decided",
-            ),
-            (
-                "with a byte order mark alone",
-                |gate| gate.write("unit/.terraform.lock.hcl", "\u{feff}"),
-                "not-decided",
-            ),
-        ],
-    );
-}
-
-#[test]
-fn a_version_meets_the_recorded_constraints_where_the_requirements_are_not_known() {
-    all_are_errors(
-        "a pull request locks an old version in a partly unknown configuration",
-        locked_beside_unknown,
-        &[
-            (
-                "of a root module",
-                |gate| relock(gate, "known", &[entry(NULL, "3.0.0", RECORDED, &[H1, ZH])]),
-                "version-outside-constraints",
-            ),
-            (
-                "of a unit",
-                |gate| relock(gate, "unit", &[entry(NULL, "3.0.0", RECORDED, &[H1, ZH])]),
-                "version-outside-constraints",
-            ),
-            (
-                "and removes the constraints",
-                |gate| relock(gate, "unit", &[entry(NULL, "3.0.0", "", &[H1, ZH])]),
-                "version-outside-constraints",
-            ),
-            (
-                "a prerelease",
-                |gate| {
-                    relock(
-                        gate,
-                        "known",
-                        &[entry(NULL, "5.0.0-beta1", RECORDED, &[H1, ZH])],
-                    );
-                },
-                "version-outside-constraints",
-            ),
-        ],
     );
 }
 
