@@ -351,11 +351,8 @@ fn utf_16_is_called_so() {
 exit code: 2
 ----- stderr -----
 error[invalid-configuration]: main.tf is UTF-16 text, and HCL is UTF-8
- --> main.tf:1:1
-  |
-1 |
-  | ^
-  |
+--> main.tf:1:1
+ |
 help: save it as UTF-8, in PowerShell with: Out-File -Encoding utf8
 "#]]);
     environment.write("main.tf", requires("acme/gamma", ""));

@@ -649,12 +649,8 @@ help: provlock lock -r -p all
 exit code: 0
 ----- stdout -----
 warning[untracked-lock-file]: git does not track .terraform.lock.hcl, in 3 root modules
- --> a/.terraform.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
-  = also in b and c
+--> a/.terraform.lock.hcl:1:1
+ = also in b and c
 help: git add a/.terraform.lock.hcl b/.terraform.lock.hcl c/.terraform.lock.hcl
 
 ----- stderr -----
@@ -709,11 +705,8 @@ fn a_lock_file_without_a_configuration_stays_as_it_is() {
 exit code: 0
 ----- stderr -----
 warning[no-configuration]: there is no configuration beside stale/.terraform.lock.hcl, so it was left as it is
- --> stale/.terraform.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
+--> stale/.terraform.lock.hcl:1:1
+ |
 help: remove the lock file, unless a configuration is put beside it later
 Locked 2 root modules: 0 changed, 2 up to date
 1 warning
@@ -722,11 +715,8 @@ Locked 2 root modules: 0 changed, 2 up to date
 exit code: 0
 ----- stderr -----
 warning[no-configuration]: there is no configuration beside stale/.terraform.lock.hcl, so it was left as it is
- --> stale/.terraform.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
+--> stale/.terraform.lock.hcl:1:1
+ |
 help: remove the lock file, unless a configuration is put beside it later
 2 root modules: 0 can move, 2 up to date
 1 warning

@@ -239,14 +239,10 @@ fn verify_warns_that_root_modules_with_different_providers_cannot_share_a_lock_f
 exit code: 0
 ----- stdout -----
 warning[shared-lock-file]: a and b share the lock file shared.lock.hcl, but require different providers
- --> a/.terraform.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
-  = required only by a: acme/alpha
-  = required only by b: acme/beta
-  = tofu init replaces the link by a file of its own, and tofu init -lockfile=readonly fails
+--> a/.terraform.lock.hcl:1:1
+ = required only by a: acme/alpha
+ = required only by b: acme/beta
+ = tofu init replaces the link by a file of its own, and tofu init -lockfile=readonly fails
 help: give each of them a lock file of its own, or require the same providers in all of them
 
 ----- stderr -----

@@ -67,12 +67,8 @@ fn a_lock_file_of_a_unit_that_is_not_generated_is_not_to_be_removed() {
 exit code: 0
 ----- stdout -----
 warning[no-configuration]: there is no generated unit beside live/.terragrunt-stack/a/.terraform.lock.hcl, so it was checked on its own
- --> live/.terragrunt-stack/a/.terraform.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
-  = not checked against a stack: the unit in units/a runs no module
+--> live/.terragrunt-stack/a/.terraform.lock.hcl:1:1
+ = not checked against a stack: the unit in units/a runs no module
 help: terragrunt stack generate writes the unit; the lock file is then checked against it
 
 ----- stderr -----
@@ -303,6 +299,7 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 Not checked: the state (Terragrunt decides where the state is)
 1 warning in units/a/terragrunt.hcl
 2 Terragrunt units: 1 with warnings, 1 without a lock file
+Passed over: 1 directory without a sign of a root module; -v lists them
 "#]]);
 }
 

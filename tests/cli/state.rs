@@ -121,11 +121,8 @@ fn a_provider_that_only_the_state_needs_is_required() {
 exit code: 1
 ----- stdout -----
 error[provider-not-locked]: acme/two is required, but not locked
- --> terraform.tfstate:1:1
-  |
-1 |
-  | ^ required here
-  |
+--> terraform.tfstate:1:1
+ = required here
 help: provlock lock
 
 ----- stderr -----
@@ -262,11 +259,8 @@ warning[provider-not-required]: acme/two is locked, but the configuration does n
 help: provlock lock --prune, unless the state still has resources of it
 
 warning[state-not-read]: the state in terraform.tfstate was not read: it is not a state, at line 1, column 16
- --> terraform.tfstate:1:1
-  |
-1 |
-  | ^
-  |
+--> terraform.tfstate:1:1
+ |
 help: init installs the providers that it needs; check that the lock file has them
 
 ----- stderr -----
@@ -375,12 +369,8 @@ warning[provider-not-required]: acme/two is locked, but the configuration does n
    |
 12 | provider "registry.opentofu.org/acme/two" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-   |
   ::: terraform.tfstate:1:1
-   |
- 1 |
-   | - this state needs it
-   |
+   = this state needs it
    = a state file under review does not explain an entry, because the change may have added it
 help: make sure that the entry is intended; init keeps it while the state needs it
 

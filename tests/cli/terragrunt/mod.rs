@@ -111,11 +111,8 @@ fn a_lock_file_without_a_configuration_is_checked_by_itself() {
 exit code: 1
 ----- stdout -----
 warning[no-configuration]: there is no configuration beside .terraform.lock.hcl, so it was checked on its own
- --> .terraform.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
+--> .terraform.lock.hcl:1:1
+ |
 help: remove the lock file, unless a configuration is put beside it later
 
 error[malformed-hash]: the hash zh:[HASH] cannot match any package: it is not zh: and 64 lower-case hexadecimal digits

@@ -121,7 +121,7 @@ error[hashes-replaced]: 1 zh hash of hashicorp/null 3.2.4 changed although the v
 10 |     "zh:2222222222222222222222222222222222222222222222222222222222222222",
    |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
-help: provlock verify --online
+help: provlock verify --online; if this is intended, an owner allows it with --warn hashes-replaced
 
 ----- stderr -----
 1 error in .terraform.lock.hcl
@@ -215,12 +215,8 @@ fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
 exit code: 0
 ----- stdout -----
 warning[lock-file-syntax]: the change of .terraform.lock.hcl was not checked: the old file cannot be read
- --> .terraform.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
-  = the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
+--> .terraform.lock.hcl:1:1
+ = the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
 help: review the change yourself
 
 note[publisher-added]: the namespace registry.opentofu.org/hashicorp is new: the base locks no provider from it

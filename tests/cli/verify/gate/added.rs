@@ -364,7 +364,7 @@ error[version-too-young]: acme/gamma 1.2.0 may not be used yet: published [TIME]
 5 |   version     = "1.2.0"
   |                 ^^^^^^^
   |
-help: wait until it is old enough, or lock an older version
+help: wait until it is old enough, or lock an older version; if this is intended, an owner allows it with --warn version-too-young
 
 ----- stderr -----
 1 error and 1 note in .terraform.lock.hcl

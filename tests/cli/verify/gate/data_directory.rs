@@ -41,7 +41,7 @@ fn modules_that_a_change_installs_are_an_error() {
 exit code: 1
 ----- stdout -----
 error[tracked-data-directory]: git tracks 2 files such as live/.tfdata/modules/m/main.tf, which init would trust as installed by itself
-help: remove the directory of TF_DATA_DIR from git, and add it to .gitignore
+help: remove the directory of TF_DATA_DIR from git, and add it to .gitignore; if this is intended, an owner allows it with --warn tracked-data-directory
 
 ----- stderr -----
 1 error in live/.terraform.lock.hcl

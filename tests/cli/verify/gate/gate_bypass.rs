@@ -65,7 +65,7 @@ fn a_unit_beside_a_root_module_is_seen() {
 exit code: 1
 ----- stdout -----
 error[not-decided]: the change lets Terragrunt run the root module in live, which is checked with and without it
-help: make sure that Terragrunt should run it from now on
+help: make sure that Terragrunt should run it from now on; if this is intended, an owner allows it with --warn not-decided
 
 ----- stderr -----
 1 error in live/.terraform.lock.hcl

@@ -289,7 +289,7 @@ error[module-replaced]: the package of registry.coder.com/coder/code-server/code
   |
   = locked hash: h1:IM3t6qVOKK/gGlYEQ+aCeo3WY1lyXoDRTp4Wf9+zY6s=
   = fetched hash: h1:rzUPuVMGDnpoQ329qxhba4DAk4D3KitIjYDYpv4v9nE=
-help: find out why before you accept it: a version or address should never change its content
+help: find out why before you accept it: a version or address should never change its content; if this is intended, an owner allows it with --warn module-replaced
 
 ----- stderr -----
 1 error in .modules.lock.hcl

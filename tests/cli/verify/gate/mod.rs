@@ -473,6 +473,7 @@ Not checked: which platforms the hashes are for (--online checks that)
 Not checked: hashes against the registry (--online does)
 3 root modules: 2 OK, 1 excluded by provlock.toml
 1 other lock file: OK
+Passed over: 1 directory without a sign of a root module; -v lists them
 "#]]);
     gate.root("called", NULL, &[H1, UNKNOWN_H1]);
     assert_eq!(gate.judge(&["-r"]), ["hash-not-checked"]);

@@ -23,11 +23,8 @@ fn removing_the_only_root_module_is_a_note() {
 exit code: 0
 ----- stdout -----
 note[decision-changed]: the root module in . was removed
- --> .:1:1
-  |
-1 |
-  | ^
-  |
+--> .:1:1
+ |
 help: make sure that this is intended
 
 ----- stderr -----
@@ -64,11 +61,8 @@ fn a_removed_lock_file_is_reported_once_and_not_as_a_removed_root_module() {
 exit code: 1
 ----- stdout -----
 error[root-removed]: the lock file old/.terraform.lock.hcl was removed
- --> old/.terraform.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
+--> old/.terraform.lock.hcl:1:1
+ |
 help: restore it; if this is intended, an owner allows it with --warn root-removed
 
 warning[provider-not-required]: evil/null is locked, but the configuration does not require it
@@ -172,14 +166,10 @@ fn a_directory_that_was_removed_as_a_whole_is_one_line() {
 exit code: 0
 ----- stdout -----
 note[decision-changed]: team was removed, with 3 root modules
- --> team:1:1
-  |
-1 |
-  | ^
-  |
-  = the root module in team/a was removed
-  = the root module in team/b/c was removed
-  = the root module in team/b/d was removed
+--> team:1:1
+ = the root module in team/a was removed
+ = the root module in team/b/c was removed
+ = the root module in team/b/d was removed
 help: make sure that this is intended
 
 note[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails, in 2 root modules

@@ -183,11 +183,8 @@ fn a_changed_stack_of_hcp_terraform_is_unknown() {
 exit code: 0
 ----- stdout -----
 warning[no-configuration]: there is only a stack beside stack/.terraform.lock.hcl, so it was checked on its own
- --> stack/.terraform.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
+--> stack/.terraform.lock.hcl:1:1
+ |
 help: provlock reads no stacks; terraform stacks providers-lock updates the lock file
 
 ----- stderr -----

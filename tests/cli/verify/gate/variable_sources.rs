@@ -107,7 +107,7 @@ error[not-decided]: because of this change the variable "env" decides from where
   |            ^^^^^^^^^^^^^^
   |
   = a run with a different value uses a module that was not checked
-help: write source and version as plain text, or compute them from locals
+help: write source and version as plain text, or compute them from locals; if this is intended, an owner allows it with --warn not-decided
 
 ----- stderr -----
 1 error in live/net.tf

@@ -119,11 +119,8 @@ fn the_draft_of_a_lock_file_of_opentofu_is_reported_as_not_read() {
 exit code: 0
 ----- stdout -----
 warning[lock-file-syntax]: .opentofu.lock.hcl is not read: its format is a draft
- --> .opentofu.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
+--> .opentofu.lock.hcl:1:1
+ |
 help: providers are checked by .terraform.lock.hcl; remove the draft unless OpenTofu reads it
 
 ----- stderr -----

@@ -455,11 +455,8 @@ fn a_lock_file_of_modules_that_git_does_not_have_is_found() {
 exit code: 0
 ----- stdout -----
 warning[untracked-lock-file]: git does not track .modules.lock.hcl
- --> .modules.lock.hcl:1:1
-  |
-1 |
-  | ^
-  |
+--> .modules.lock.hcl:1:1
+ |
 help: git add .modules.lock.hcl
 
 ----- stderr -----
