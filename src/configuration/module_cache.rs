@@ -155,7 +155,7 @@ impl ModuleCache {
         self.requested_hosts.get()?.refused(request)
     }
 
-    /// Whether provlock requests no modules.
+    /// Whether modules are read without the network.
     pub(crate) fn is_offline(&self) -> bool {
         let fetcher = self.fetcher.as_ref();
         fetcher.is_none_or(|fetcher| fetcher.is_offline())

@@ -277,7 +277,7 @@ impl Tree {
         Self::Copied(Arc::new(Copies { tree, copies }))
     }
 
-    /// The path of the original, if a path is in a copy; else the path itself.
+    /// The path of the original of a copied file; the same path outside of copies.
     pub(crate) fn original<'p>(&self, path: &'p Path) -> Cow<'p, Path> {
         match self {
             Self::Copied(copies) => copies.original(path),
@@ -287,7 +287,7 @@ impl Tree {
 }
 
 impl Copies {
-    /// The innermost copy that contains a path.
+    /// The innermost copy that contains a path, which is absolute and without `..`.
     fn around(&self, path: &Path) -> Option<&CopiedDirectory> {
         let around = self.copies.iter().filter(|copy| path.starts_with(&copy.to));
         around.max_by_key(|copy| copy.to.as_os_str().len())

@@ -22,7 +22,7 @@ use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure};
 use crate::system::files::join;
 use crate::system::tree::{CopiedDirectory, Kind};
 
-/// Maximum number of stacks of a repository, with the stacks that others generate.
+/// Maximum number of stacks of a repository, including generated stacks.
 const MOST_STACKS: usize = 10_000;
 
 /// Maximum number of generated units of a repository.
@@ -91,7 +91,7 @@ struct StackReading {
 struct OpenStack {
     /// Directory in which it is, or is generated.
     directory: PathBuf,
-    /// The originals of this directory, and of the directories of the stacks that generate it.
+    /// The originals of this directory and of the stacks that generate it.
     originals: Vec<PathBuf>,
     copies: Vec<CopiedDirectory>,
     stack_files: Vec<PathBuf>,
@@ -261,7 +261,7 @@ impl GeneratedUnit {
     }
 }
 
-/// The values of a generated unit or stack, from its block, or else from a file of its source.
+/// The values of a generated unit or stack: in its block, or else in a file of its source.
 fn given_values(
     values: Option<&Value>,
     directory: &Path,
@@ -487,7 +487,8 @@ struct Components {
     needs_values: bool,
 }
 
-/// Whether a block is an `autoinclude` that adds nothing but inputs and dependencies on units.
+/// Whether a block is an `autoinclude` that adds nothing but inputs and dependencies on other
+/// units.
 fn adds_only_inputs(block: &Block) -> bool {
     if block.ident.as_str() != "autoinclude" {
         return false;
@@ -553,7 +554,7 @@ impl Component {
     }
 
     /// The path below the directory in which components are generated. Terragrunt refuses a path
-    /// that leads out of it.
+    /// that leads out of this directory.
     fn generated_path(&self) -> Outcome<PathBuf> {
         let Some(path) = &self.path else {
             return failure("there is no path");

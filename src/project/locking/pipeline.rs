@@ -635,7 +635,7 @@ impl Pipeline<'_, '_> {
             plan,
             ..
         } = locked;
-        if root.found.is_to_be_generated
+        if root.found.to_be_generated_below.is_some()
             && !files.is_empty()
             && let Some(directory) = root.lock_path.parent()
         {

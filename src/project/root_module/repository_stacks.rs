@@ -94,6 +94,11 @@ impl RepositoryStacks {
         self.units.at(directory, &self.repository)
     }
 
+    /// Whether stacks generate copies of a directory, which is given without symbolic links.
+    pub(in crate::project) fn has_copies(&self, source: &Path) -> bool {
+        self.units.of_source(source).next().is_some()
+    }
+
     /// The copies of a directory that use the lock file beside it, or would. Terragrunt replaces a
     /// lock file of a copy by this one.
     pub(in crate::project) fn locked_beside<'a>(

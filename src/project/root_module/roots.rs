@@ -75,8 +75,9 @@ pub(in crate::project) struct FoundRoot {
     pub(in crate::project) kind: DirectoryKind,
     /// Whether the user selected exactly this directory, rather than one above it or a file in it.
     pub(in crate::project) is_explicit: bool,
-    /// Whether the directory does not exist: a stack generates a unit there.
-    pub(in crate::project) is_to_be_generated: bool,
+    /// The nearest directory that exists, as the user knows it, if a stack generates a unit in a
+    /// directory that does not exist.
+    pub(in crate::project) to_be_generated_below: Option<PathBuf>,
     /// Whether the settings exclude the directory, so that only the policy applies to a change in
     /// it.
     pub(in crate::project) is_excluded: bool,
@@ -355,11 +356,11 @@ impl FoundRoot {
         diagnostic: Diagnostic,
         is_noted: bool,
     ) -> Diagnostic {
-        if self.is_to_be_generated {
-            // No command can be run in it.
+        // No command can be run in a directory that does not exist.
+        if let Some(existing) = &self.to_be_generated_below {
             return diagnostic.in_root_modules(RootModules::Selected {
-                paths: vec![self.path.clone()],
-                recursive: false,
+                paths: vec![existing.clone()],
+                recursive: true,
                 directories: vec![self.path.clone()],
             });
         }

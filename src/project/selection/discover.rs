@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::units::has_no_links;
+use super::units::{UnitsOfDirectory, has_no_links};
 use crate::configuration::terragrunt::UnitState;
 use crate::configuration::{DirectoryListing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
@@ -200,15 +200,23 @@ impl RootSearch<'_, '_> {
                 let reason = (kind, RootStatus::Excluded);
                 result.passed_over.insert(directory.clone(), reason);
             } else if needs_lock_file {
-                result.roots.push(FoundRoot {
-                    is_to_be_generated: !session.tree().exists(directory),
-                    ..self.found_root(directory, kind)
-                });
+                let mut root = self.found_root(directory, kind);
+                if !session.tree().exists(directory) {
+                    root.to_be_generated_below = self.existing_above(directory);
+                }
+                result.roots.push(root);
             } else {
                 let reason = (kind, RootStatus::NotLocked);
                 result.passed_over.insert(directory.clone(), reason);
             }
         }
+    }
+
+    /// The nearest directory above that exists, as the user knows it.
+    fn existing_above(&self, directory: &Path) -> Option<PathBuf> {
+        let tree = self.session.tree();
+        let existing = directory.ancestors().find(|above| tree.is_dir(above))?;
+        Some(joined(self.start, self.below_start(existing)))
     }
 
     /// Adds a directory to the root modules, or to the skipped directories.
@@ -285,9 +293,11 @@ impl RootSearch<'_, '_> {
         };
 
         let copied_lock_files = listing.copied_lock_files.clone();
-        let opened = self
-            .session
-            .units_in(&directory, &directory, || listing.has_configuration());
+        let mut opened = UnitsOfDirectory::default();
+        if listing.is_unit || !listing.has_configuration() {
+            let session = self.session;
+            opened = session.units_in(&directory, &directory, || false);
+        }
         let units = &opened.units;
         let kind = if listing.is_unit || !units.is_empty() {
             DirectoryKind::Unit
@@ -299,6 +309,8 @@ impl RootSearch<'_, '_> {
 
         let own_sign = if self.filter.names(&directory) {
             Some(Sign::Named)
+        } else if opened.is_only_source && !has_lock_file && !self.filter.includes(&directory) {
+            Some(Sign::UnlockedUnit)
         } else if !units.is_empty() {
             self.sign_of_units(units, &module, has_lock_file, &directory)
         } else {

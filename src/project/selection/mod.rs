@@ -65,11 +65,6 @@ impl Session<'_> {
                     is_explicit: true,
                     ..root
                 });
-            } else if let Some(root) = self.root_to_be_generated(path) {
-                found.push(FoundRoot {
-                    is_explicit: true,
-                    ..root
-                });
             } else {
                 // pre-commit passes changed files, which may belong to modules that root modules
                 // call.

@@ -1,4 +1,4 @@
-//! The units of Terragrunt in a directory, with the units that stacks generate.
+//! The units of Terragrunt in a directory, including units that stacks generate.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,14 +9,12 @@ use crate::configuration::terragrunt::{
 };
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::{ModuleSource, RemoteSource};
-use crate::project::coverage::DirectoryKind;
 use crate::project::root_module::repository_stacks::RepositoryStacks;
-use crate::project::root_module::roots::{FoundRoot, normal};
 use crate::project::root_module::searched_repository::SearchedRepository;
 use crate::project::root_module::unit::TerragruntUnit;
 use crate::project::session::Session;
 use crate::provider::{ConstraintList, Dialect};
-use crate::system::{Tree, files};
+use crate::system::Tree;
 
 /// Maximum number of copies of a unit that share its lock file.
 const MOST_COPIES: usize = 5_000;
@@ -37,6 +35,8 @@ pub(super) struct UnitsOfDirectory {
     pub(super) are_generated: bool,
     /// Whether stacks generate more copies of it than are read.
     pub(super) has_more_copies: bool,
+    /// Whether stacks generate copies of it, all with lock files of their own.
+    pub(super) is_only_source: bool,
 }
 
 impl Session<'_> {
@@ -78,7 +78,9 @@ impl Session<'_> {
         let mut opened = UnitsOfDirectory::default();
         let unit = TerragruntUnit::open(self.tree(), path, canonical, &self.environment);
         let repository = self.repository_around(canonical);
+        let mut has_copies = false;
         if let Some(stacks) = repository.stacks(&self.environment) {
+            has_copies = stacks.has_copies(canonical);
             let mut steps = 0;
             for copy in stacks.locked_beside(canonical) {
                 if opened.units.len() == MOST_COPIES || steps > MOST_STEPS {
@@ -91,6 +93,7 @@ impl Session<'_> {
             }
         }
         opened.are_generated = !opened.units.is_empty();
+        opened.is_only_source = opened.units.is_empty() && has_copies;
         if let Some(unit) = unit
             && (opened.units.is_empty() || !unit.read.is_only_copied())
         {
@@ -124,8 +127,10 @@ impl Session<'_> {
         Ok(opened)
     }
 
-    /// Opens a unit that a stack generates from a package of elsewhere, or returns the reason why
-    /// it is not known.
+    /// Opens a unit that a stack generates from a package of a different repository.
+    ///
+    /// # Errors
+    /// The reason why the unit is not known.
     fn fetch_generated(
         &self,
         unit: &GeneratedUnit,
@@ -159,29 +164,6 @@ impl Session<'_> {
         opened.map_err(|errors| match errors.into_iter().next() {
             Some(error) => format!("{ELSEWHERE}: {}", error.message),
             None => ELSEWHERE.to_owned(),
-        })
-    }
-
-    /// The root module at a path that does not exist, but where a stack generates a unit.
-    pub(super) fn root_to_be_generated(&self, path: &Path) -> Option<FoundRoot> {
-        let tree = self.tree();
-        let absolute = files::join(&self.environment.current_directory, path);
-        if tree.has(&absolute) {
-            return None;
-        }
-        let mut above = absolute.ancestors();
-        let existing = above.find(|above| tree.exists(above))?;
-        let below = absolute.strip_prefix(existing).ok()?;
-        let directory = tree.canonicalize(existing).ok()?.join(below);
-        if !self.is_below_stack(&directory) || self.modules.boundary.excludes(&directory) {
-            return None;
-        }
-        let repository = self.repository_around(&directory);
-        let stacks = repository.stacks(&self.environment)?;
-        stacks.unit_at(&directory).ok()?;
-        Some(FoundRoot {
-            is_to_be_generated: true,
-            ..FoundRoot::new(normal(path), Some(directory), DirectoryKind::Unit)
         })
     }
 

@@ -170,7 +170,7 @@ fn without_lost(finding: Diagnostic, lost: &HashMap<ProviderAddress, Lost>) -> O
         return Some(finding);
     };
     let named = pattern.names(PLATFORM);
-    // A finding about an unpublished platform has no such list.
+    // The finding for a platform that is not published has no such list.
     if named.is_empty() {
         return Some(finding);
     }

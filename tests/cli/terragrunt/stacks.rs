@@ -1,9 +1,9 @@
-//! Lock files of the units of Terragrunt's stacks before any is generated.
+//! Lock files of the units of Terragrunt's stacks before the stacks are generated.
 
 use super::super::lock::requires;
 use super::{LOCK_ALL, Providers, found, generate, verify};
 use provlock_test::git::Repository;
-use provlock_test::{TestEnvironment, str, with_slashes};
+use provlock_test::{TestEnvironment, with_slashes};
 
 /// A unit that runs the module that its values name.
 const UNIT: &str = "terraform {\n  source = \"${get_repo_root()}/modules//${values.module}\"\n}\n";
@@ -60,8 +60,10 @@ fn the_lock_file_where_a_unit_is_generated_is_written_before_the_stack_is_genera
         [not_locked("null"), not_locked("random")]
     );
 
-    environment.provlock(LOCK_ALL).matches(str![[r#"
-"#]]);
+    environment
+        .provlock(LOCK_ALL)
+        .assert_code(0)
+        .assert_stderr_has("Locked 2 Terragrunt units: 2 changed, 0 up to date");
     assert_eq!(
         environment.read("live/.terragrunt-stack/a/.terraform.lock.hcl"),
         Providers::lock_file(&[(null, "~> 3.0")])
@@ -101,8 +103,10 @@ fn the_lock_file_beside_the_source_is_that_of_all_units_that_stacks_generate_fro
     // A copy of an earlier run does not count.
     environment.write("live/.terragrunt-stack/a/terragrunt.hcl", "");
     environment.write("live/.terragrunt-stack/a/.terraform.lock.hcl", "broken");
-    environment.provlock(LOCK_ALL).matches(str![[r#"
-"#]]);
+    environment
+        .provlock(LOCK_ALL)
+        .assert_code(0)
+        .assert_stderr_has("Locked 1 Terragrunt unit: 1 changed, 0 up to date");
     let locked = Providers::lock_file(&[(null, "~> 3.0"), (random, "~> 3.0")]);
     assert_eq!(environment.read("units/app/.terraform.lock.hcl"), locked);
     assert_eq!(verify(&environment), [""; 0]);
@@ -327,10 +331,12 @@ fn units_without_a_lock_file_are_locked_beside_their_source() {
     let Providers { null, random, .. } = &providers;
     let environment = with_shared_state(&providers);
     environment.write(".gitignore", ".terragrunt-stack\n");
-    environment.provlock(["verify", "-r"]).matches(str![[r#"
-"#]]);
-    environment.provlock(LOCK_ALL).matches(str![[r#"
-"#]]);
+    environment
+        .provlock(["verify", "-r"])
+        .assert_code(1)
+        .assert_stdout_has("error[lock-file-missing]: units/app/.terraform.lock.hcl is missing")
+        .assert_stdout_has("help: provlock -C units/app lock");
+    environment.provlock(LOCK_ALL).assert_code(0);
     let locked = Providers::lock_file(&[(null, "~> 3.0"), (random, "~> 3.0")]);
     assert_eq!(environment.read("units/app/.terraform.lock.hcl"), locked);
     assert_eq!(verify(&environment), [""; 0]);
@@ -347,21 +353,18 @@ fn units_without_a_lock_file_are_locked_where_the_others_are_generated() {
     let providers = Providers::publish();
     let Providers { null, random, .. } = &providers;
     let environment = with_shared_state(&providers);
+    // The source finds it, too, and is not run.
+    environment.write("root.hcl", ROOT);
     let locked = Providers::lock_file(&[(null, "~> 3.0")]);
     environment.write("live/.terragrunt-stack/a/.terraform.lock.hcl", &locked);
-    environment
-        .provlock(["verify", "-r", "--allow", "single-platform"])
-        .matches(str![[r#"
-"#]]);
-    environment
-        .provlock(["lock", "-p", "linux_amd64", "live/.terragrunt-stack/b"])
-        .matches(str![[r#"
-"#]]);
-    assert_eq!(
-        environment.read("live/.terragrunt-stack/b/.terraform.lock.hcl"),
-        Providers::lock_file(&[(random, "~> 3.0")])
-    );
-    std::fs::remove_dir_all(environment.project().join("live/.terragrunt-stack/b")).unwrap();
+    let missing = environment.provlock(["verify", "-r", "--allow", "single-platform"]);
+    missing
+        .assert_code(1)
+        .assert_stdout_has(
+            "error[lock-file-missing]: live/.terragrunt-stack/b/.terraform.lock.hcl is missing",
+        )
+        .assert_stdout_has("help: provlock lock -r live/.terragrunt-stack -p all")
+        .assert_lacks("units/app/.terraform.lock.hcl");
     environment.provlock(LOCK_ALL).assert_code(0);
     assert_eq!(
         environment.read("live/.terragrunt-stack/b/.terraform.lock.hcl"),
