@@ -245,13 +245,12 @@ impl Requirements {
     /// Combines the requirements of two configurations that use one lock file.
     pub(crate) fn and(mut self, other: Self) -> Self {
         for (address, requirement) in other.providers {
-            self.providers.entry(address).or_default().add(requirement);
+            let own = self.providers.entry(address).or_default();
+            own.add_distinct(requirement);
         }
         for (address, requirement) in other.never_locked {
-            self.never_locked
-                .entry(address)
-                .or_default()
-                .add(requirement);
+            let own = self.never_locked.entry(address).or_default();
+            own.add_distinct(requirement);
         }
         self.is_incomplete |= other.is_incomplete;
         self.warnings.extend(other.warnings);
@@ -285,11 +284,7 @@ impl Requirements {
     pub(crate) fn add_providers(&mut self, other: &Self) {
         for (address, requirement) in &other.providers {
             let own = self.providers.entry(address.clone()).or_default();
-            let mut new = requirement.clone();
-            // Both root modules may call the same module.
-            new.declarations
-                .retain(|declaration| !own.is_declared_at(&declaration.location));
-            own.add(new);
+            own.add_distinct(requirement.clone());
             // An error is the same for each of the root modules.
             own.declarations.sort_by_cached_key(|declaration| {
                 let location = &declaration.location;
@@ -392,6 +387,15 @@ impl Requirement {
         self.constraints = ConstraintList::merge([&self.constraints, &other.constraints]);
         self.declarations.extend(other.declarations);
         self.is_certain |= other.is_certain;
+    }
+
+    /// Adds the declarations of a different configuration at other locations, because both may read
+    /// the same module.
+    fn add_distinct(&mut self, mut other: Self) {
+        other
+            .declarations
+            .retain(|declaration| !self.is_declared_at(&declaration.location));
+        self.add(other);
     }
 
     fn is_declared_at(&self, location: &Location) -> bool {

@@ -7,6 +7,7 @@ pub(super) mod roots;
 pub(super) mod searched_repository;
 pub(super) mod unit;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -283,6 +284,9 @@ impl RootModule {
                     root, &options, modules, resolver, required,
                 )?);
             }
+            // Copies of a unit have the same warnings.
+            let mut seen = HashSet::new();
+            all.warnings.retain(|warning| seen.insert(warning.clone()));
             if self.has_more_copies {
                 all.is_incomplete = true;
                 all.warnings.push(self.too_many_copies());

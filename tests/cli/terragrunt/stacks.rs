@@ -290,6 +290,8 @@ fn a_stack_in_a_stack_is_read_where_it_would_be_generated() {
     std::fs::remove_dir_all(environment.project().join("live/.terragrunt-stack")).unwrap();
     environment.write("units/app/.terraform.lock.hcl", "");
     assert_eq!(verify(&environment), [not_locked("null")]);
+    let output = environment.provlock(["verify", "-r"]);
+    output.assert_code(1).assert_lacks("more places");
 }
 
 #[test]
