@@ -34,7 +34,7 @@ type Files = BTreeMap<PathBuf, String>;
 #[derive(Clone, Default)]
 struct Case {
     name: String,
-    /// Attack of which this is a case; empty if it has no name of its own.
+    /// Attack that this is a case of; empty if it has no name of its own.
     attack: String,
     /// Lines such as `error not-decided state-moved`, `note decision-changed` or `silent`.
     expected: Vec<String>,
@@ -128,8 +128,11 @@ impl Case {
     fn twin(&self) -> Self {
         let has_own_error = self.expected.iter().any(|one| {
             let code = one.split(' ').nth(1);
-            code.is_some_and(|code| !is_of_gate(code.parse().unwrap()))
+            code.is_some_and(|code| !code.parse().is_ok_and(is_of_gate))
         });
+        // The new settings may refuse what is locked.
+        let settings = Path::new(settings::FILE_NAME);
+        let has_own_error = has_own_error || self.base.get(settings) != self.head.get(settings);
         Self {
             name: format!("{}, in both revisions", self.name),
             attack: String::new(),
