@@ -32,12 +32,16 @@ CALLS = "open,openat,stat,lstat,newfstatat,statx,readlink,readlinkat,getdents64,
 # `openat(AT_FDCWD</a>, "b", O_RDONLY) = 3</a/b>`, also without the result if a thread was interrupted.
 NAMED = re.compile(r'(?P<call>\w+)\((?:(?P<at>\w+)<(?P<directory>[^>]*)>, )?"(?P<path>(?:[^"\\]|\\.)*)"(?P<rest>.*)')
 LISTED = re.compile(r"getdents64\(\d+<(?P<path>[^>]*)>")
+# Endings of files that are read if a directory that provlock lists has them.
+READ = (".tf", ".tf.json", ".tfvars", ".tfvars.json", ".tftest.hcl", ".tftest.json", ".tfquery.hcl")
 WRITES = ("O_CREAT", "O_WRONLY", "O_RDWR")
 COMMANDS = {
     "init": ["init", "-input=false", "-no-color"],
     "get": ["get", "-no-color"],
     "providers lock": ["providers", "lock", "-no-color", "-platform=linux_amd64"],
 }
+STATE = "terraform.tfstate"
+EVIL_STATE = json.dumps({"version": 4, "resources": [{"type": "evil", "provider": 'provider["registry.terraform.io/evil/evil"]'}]})
 IDENTITY = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
 PLUGIN = "terraform.d/plugins/registry.terraform.io/acme/alpha/1.0.0/linux_amd64/terraform-provider-alpha"
 REQUIRED = 'terraform {\n  required_providers {\n    alpha = {\n      source = "acme/alpha"\n    }\n  }\n}\n'
@@ -246,8 +250,13 @@ class Bench:
                 return str(path) in own
             if path.exists() or path.is_symlink():
                 return own.get(str(path), False) if relative in opened else str(path) in own or str(path.parent) in own
-            # What is not in a directory that is listed, or not there, is not there either.
-            return str(path) in own or any(own.get(str(above)) or str(above) in own and not above.exists() for above in path.parents)
+            # The directory that is not there, or the file in a directory that is.
+            missing = path
+            while not missing.parent.exists():
+                missing = missing.parent
+            if str(missing) in own or str(path) in own:
+                return True
+            return own.get(str(missing.parent), False) and missing.name.endswith(READ)
 
         found = []
         for relative in sorted(asked):
@@ -259,13 +268,15 @@ class Bench:
     def is_reported(self, top, relative, environment):
         """Whether a change of a path is reported."""
         path = top / relative
+        # Git knows files only.
         if path.is_dir():
-            # Git knows files only.
             path = path / "added.tf"
+        elif not path.suffix or path.suffix == ".d":
+            path = path / "added" / STATE
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("a") as file:
-                file.write("# changed\n")
+                file.write(EVIL_STATE if path.name == STATE else "# changed\n")
         except OSError:
             return True
         run(["git", "add", "--all", "--force"], top, environment)

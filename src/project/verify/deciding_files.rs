@@ -10,6 +10,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::atmos_stacks;
 use super::base::BaseFacts;
+use super::copied_state;
 use super::deciding_kind::DecidingKind;
 use super::decisions::decision;
 use super::file_effect::{Effect, MAX_SIZE, decided, not_decided};
@@ -108,6 +109,9 @@ fn effect_of(facts: &BaseFacts<'_>, path: &Path, kind: DecidingKind) -> Option<E
         let effect = "is in a directory from which init installs providers";
         return Some(not_decided(effect));
     }
+    if kind == DecidingKind::State {
+        return copied_state::effect(facts, path);
+    }
     let file = ChangedFile {
         path,
         kind,
@@ -164,7 +168,7 @@ fn effect(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     }
     match file.kind {
         DecidingKind::CliConfiguration => Some(not_decided(CLI_EFFECT)),
-        DecidingKind::PluginDirectory => None,
+        DecidingKind::PluginDirectory | DecidingKind::State => None,
         DecidingKind::Backend | DecidingKind::PerhapsBackend => backend_file(facts, file),
         DecidingKind::Settings => settings_of_any_name(facts, file),
         DecidingKind::UploadIgnore => hidden_from_upload(facts, file),

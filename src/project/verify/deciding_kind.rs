@@ -88,6 +88,9 @@ const SETTINGS: [&str; 9] = [
     "tmpl",
 ];
 
+/// Name of the state of a local backend.
+const STATE: &str = "terraform.tfstate";
+
 /// Kind of a file, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecidingKind {
@@ -115,6 +118,8 @@ pub(super) enum DecidingKind {
     ToolVersions,
     Test,
     Script,
+    /// The state of a local backend.
+    State,
 }
 
 impl DecidingKind {
@@ -140,6 +145,7 @@ impl DecidingKind {
             UPLOAD_IGNORE_FILE => return Some(Self::UploadIgnore),
             ".gitattributes" => return Some(Self::Attributes),
             ".gitignore" => return Some(Self::Ignore),
+            STATE => return Some(Self::State),
             _ => {}
         }
         if atmos_stacks::CONFIGURATIONS.contains(&name) || name == CDKTF_INPUT {

@@ -14,6 +14,7 @@ mod base;
 mod bundled_plugins;
 mod changed_entries;
 mod changed_modules;
+mod copied_state;
 mod deciding_files;
 mod deciding_kind;
 mod decisions;
