@@ -124,20 +124,19 @@ impl Case {
     }
 
     /// The same without a change: the gate finds nothing. If the change has errors of its own, such
-    /// as a provider that is not locked, they may stay.
+    /// as a provider that is not locked, or has settings of its own, these errors may stay.
     fn twin(&self) -> Self {
         let has_own_error = self.expected.iter().any(|one| {
             let code = one.split(' ').nth(1);
             code.is_some_and(|code| !code.parse().is_ok_and(is_of_gate))
         });
-        // The new settings may refuse what is locked.
         let settings = Path::new(settings::FILE_NAME);
-        let has_own_error = has_own_error || self.base.get(settings) != self.head.get(settings);
+        let has_own_settings = self.base.get(settings) != self.head.get(settings);
         Self {
             name: format!("{}, in both revisions", self.name),
             attack: String::new(),
             expected: vec!["silent".to_owned()],
-            has_own_error,
+            has_own_error: has_own_error || has_own_settings,
             base: self.head.clone(),
             head: self.head.clone(),
         }
