@@ -34,7 +34,7 @@ type Files = BTreeMap<PathBuf, String>;
 #[derive(Clone, Default)]
 struct Case {
     name: String,
-    /// Attack that this is a case of; empty if it has no name of its own.
+    /// Name of the attack that this case tries; empty if it has none.
     attack: String,
     /// Lines such as `error not-decided state-moved`, `note decision-changed` or `silent`.
     expected: Vec<String>,
