@@ -58,7 +58,7 @@ struct PackageRequest<'a> {
 struct Written {
     directory: PathBuf,
     /// Reason why it cannot be locked, if it cannot.
-    omitted: Option<FetchError>,
+    why_not_lockable: Option<FetchError>,
     /// Hash of the archive that it was unpacked from.
     zh: Option<Hash>,
 }
@@ -254,6 +254,8 @@ impl ModuleFetcher {
         }
     }
 
+    /// Returns the package of an address from the cache, unless it is to be recorded, or else
+    /// fetches it.
     fn cached_or_fetched(&self, request: PackageRequest<'_>) -> FetchResult<Package> {
         let PackageRequest {
             clients,
@@ -300,6 +302,8 @@ impl ModuleFetcher {
         }
     }
 
+    /// Fetches the commit of a git address with its submodules. An empty repository is a package
+    /// that cannot be locked.
     fn fetch_git(&self, request: PackageRequest<'_>, scratch: &Path) -> FetchResult<Package> {
         let PackageRequest {
             clients,
@@ -323,19 +327,18 @@ impl ModuleFetcher {
         }
         let directory = new_directory(scratch, "package")?;
         let fetched = self.git(&scratch.join("git")).fetch(&address, &directory)?;
-        let (recorded, omitted) = match fetched.commit {
-            Some(commit) => (
-                source.without_credentials().at_commit(&commit).package,
-                fetched.omitted,
-            ),
-            None => (String::new(), Some(FetchError::package("it has no commit"))),
-        };
+        let mut recorded = String::new();
+        let mut why_not_lockable = Some(FetchError::package("it has no commit"));
+        if let Some(commit) = fetched.commit {
+            recorded = source.without_credentials().at_commit(&commit).package;
+            why_not_lockable = fetched.why_not_lockable;
+        }
         self.keep(
             Some(&source.package),
             recorded,
             Written {
                 directory,
-                omitted,
+                why_not_lockable,
                 zh: None,
             },
             is_recorded,
@@ -357,6 +360,8 @@ impl ModuleFetcher {
         .with_client(self.connections.limiting_client())
     }
 
+    /// Fetches the package of an HTTP address: the archive there or, if the server refers to a
+    /// different address, the package of that one.
     fn fetch_http(&self, request: PackageRequest<'_>, scratch: &Path) -> FetchResult<Package> {
         let PackageRequest {
             clients,
@@ -426,7 +431,7 @@ impl ModuleFetcher {
             recorded,
             Written {
                 directory: target,
-                omitted: None,
+                why_not_lockable: None,
                 zh: package.zh,
             },
             is_recorded,
@@ -520,11 +525,11 @@ impl ModuleFetcher {
     ) -> FetchResult<Package> {
         let Written {
             directory,
-            omitted,
+            why_not_lockable,
             zh,
         } = written;
         // A package without one of its files can be read, but not be locked.
-        if is_recorded && let Some(why) = omitted {
+        if is_recorded && let Some(why) = why_not_lockable {
             return Err(why);
         }
         let cache = self.cache()?;
@@ -570,10 +575,10 @@ fn unpack(scratch: &Path, mut archive: File, format: Option<Format>) -> FetchRes
         .parse()
         .ok();
     let directory = new_directory(scratch, "package")?;
-    let omitted = archive::unpack(archive, format, MOST_BYTES, &directory)?;
+    let why_not_lockable = archive::unpack(archive, format, MOST_BYTES, &directory)?;
     Ok(Written {
         directory,
-        omitted,
+        why_not_lockable,
         zh,
     })
 }

@@ -40,7 +40,7 @@ pub(super) struct PackageWriter {
     /// replaced.
     links_size: usize,
     /// Reason why the package cannot be locked.
-    omitted: Option<FetchError>,
+    why_not_lockable: Option<FetchError>,
 }
 
 impl PackageWriter {
@@ -52,7 +52,7 @@ impl PackageWriter {
             names_size: 0,
             links: BTreeMap::new(),
             links_size: 0,
-            omitted: None,
+            why_not_lockable: None,
         }
     }
 
@@ -133,7 +133,7 @@ impl PackageWriter {
         if is_configuration(name) {
             return Err(why);
         }
-        self.omitted.get_or_insert(why);
+        self.why_not_lockable.get_or_insert(why);
         Ok(())
     }
 
@@ -141,7 +141,8 @@ impl PackageWriter {
         if self.missing.remove(name) {
             match fs::create_dir(self.top.join(name)) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    self.omitted.get_or_insert_with(|| differs_in_case(name));
+                    self.why_not_lockable
+                        .get_or_insert_with(|| differs_in_case(name));
                 }
                 created => created?,
             }
@@ -177,9 +178,9 @@ impl PackageWriter {
             if is_configuration(name) {
                 make_link(NOWHERE, &path)?;
             }
-            self.omitted.get_or_insert(why);
+            self.why_not_lockable.get_or_insert(why);
         }
-        Ok(self.omitted)
+        Ok(self.why_not_lockable)
     }
 
     /// Notes an entry with the directories that contain it. Returns its clean name, and whether it

@@ -32,11 +32,14 @@ pub(in crate::modules) struct GitPackage {
     /// Id of the commit; `None` for an empty repository.
     pub(in crate::modules) commit: Option<String>,
     /// Reason why the package cannot be locked, if a file of the commit was omitted.
-    pub(in crate::modules) omitted: Option<FetchError>,
+    pub(in crate::modules) why_not_lockable: Option<FetchError>,
 }
 
-/// Writes the commit of an address and its submodules into a package. `open` returns a repository
-/// with the commit of an address, and a name for the commit; `None` if the repository is empty.
+/// Writes the commit of an address and its submodules into a package.
+///
+/// `open` returns a repository with the commit of an address, and a name for the commit; `None` if
+/// the repository is empty. Its first argument is a name for the directory of the repository: its
+/// number in this package.
 pub(super) fn write_package<'g>(
     address: &GitAddress,
     package: &Path,
@@ -46,12 +49,12 @@ pub(super) fn write_package<'g>(
     let mut bytes_left = MOST_BYTES;
     let mut top_commit = None;
     let mut waiting = vec![(address.clone(), String::new())];
-    let mut opened = 0;
-    while let Some((current, path)) = waiting.pop() {
-        let is_top = opened == 0;
-        let (repository, revision) = open(&opened.to_string(), &current)
+    for number in 0.. {
+        let Some((current, path)) = waiting.pop() else {
+            break;
+        };
+        let (repository, revision) = open(&number.to_string(), &current)
             .map_err(|error| error.in_submodule(&path, &current.url))?;
-        opened += 1;
         // An empty repository has neither files nor submodules.
         let Some(revision) = revision else {
             continue;
@@ -59,11 +62,12 @@ pub(super) fn write_package<'g>(
         let (commit, submodules) = repository
             .write(&revision, &path, &mut writer, &mut bytes_left)
             .map_err(|error| error.in_submodule(&path, &current.url))?;
-        if is_top {
+        if number == 0 {
             top_commit = Some(commit);
         }
 
-        if opened + waiting.len() + submodules.len() > MOST_SUBMODULES {
+        // The package itself is number 0, so `number` submodules were opened.
+        if number + waiting.len() + submodules.len() > MOST_SUBMODULES {
             let message = format!("it has more than {MOST_SUBMODULES} submodules");
             return Err(FetchError::git(message));
         }
@@ -80,7 +84,7 @@ pub(super) fn write_package<'g>(
     }
     Ok(GitPackage {
         commit: top_commit,
-        omitted: writer.finish()?,
+        why_not_lockable: writer.finish()?,
     })
 }
 

@@ -24,7 +24,7 @@ fn a_package_has_every_file_as_it_is_in_the_repository() {
         .fetch_within(&fixture.url(""), Duration::from_mins(1))
         .unwrap();
     assert_eq!(fetched.commit, Some(fixture.git(&["rev-parse", "main"])));
-    assert!(fetched.omitted.is_none());
+    assert!(fetched.why_not_lockable.is_none());
     assert_eq!(fs::read_to_string(package.join("large.tf")).unwrap(), large);
     assert_eq!(fs::read(package.join("modules/a/main.tf")).unwrap(), b"a");
     assert_eq!(fs::read(package.join("README.md")).unwrap(), b"read me");
@@ -72,7 +72,7 @@ fn links_and_submodules_do_not_lead_out_of_a_package() {
         .unwrap();
     assert!(
         fetched
-            .omitted
+            .why_not_lockable
             .unwrap()
             .to_string()
             .contains("leads out of the package"),

@@ -127,7 +127,7 @@ fn names_that_are_not_text_are_refused() {
         let (fetched, _) = fixture.fetch_within(&url, Duration::from_mins(1)).unwrap();
         assert!(
             fetched
-                .omitted
+                .why_not_lockable
                 .unwrap()
                 .to_string()
                 .contains("does not have a name of one line of text"),

@@ -168,3 +168,50 @@ fn the_data_from_a_server_has_a_limit() {
         cases.len() + 1,
     );
 }
+
+/// The package itself is none of its submodules.
+#[test]
+fn a_package_has_at_most_a_hundred_submodules() {
+    let fixture = Fixture::new();
+    let leaf = fixture.git(&["rev-parse", "v1.0.0"]);
+    let url = fixture.url("");
+    for (count, expected) in [
+        (99, None),
+        (100, None),
+        (101, Some("it has more than 100 submodules")),
+    ] {
+        let names: Vec<_> = (0..count).map(|number| format!("s{number}")).collect();
+        let mut arguments = vec!["update-index".to_owned(), "--add".to_owned()];
+        let mut mappings = Vec::new();
+        for name in &names {
+            arguments.extend(["--cacheinfo".to_owned(), format!("160000,{leaf},{name}")]);
+            mappings.push(format!(
+                "[submodule \"{name}\"]\npath = {name}\nurl = {url}\n"
+            ));
+        }
+        fs::write(fixture.origin().join(".gitmodules"), mappings.concat()).unwrap();
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        fixture.git(&arguments);
+        fixture.git(&["add", ".gitmodules"]);
+        fixture.git(&["commit", "--quiet", "--message=submodules"]);
+
+        let place = tempfile::tempdir_in(fixture.directory.path()).unwrap();
+        let (scratch, package) = (place.path().join("scratch"), place.path().join("package"));
+        fs::create_dir(&scratch).unwrap();
+        fs::create_dir(&package).unwrap();
+        let program = fixture.program();
+        let git = Git::new(&program, None, &scratch, Duration::from_mins(1));
+        let address = GitAddress::parse(&fixture.url("?ref=main")).unwrap();
+        // All commits are in one store of objects, so that nothing is fetched.
+        let read = git.read_objects(&fixture.origin().join(".git"), &address, &package);
+        assert_eq!(
+            read.err().map(|error| error.to_string()).as_deref(),
+            expected,
+            "{count}"
+        );
+        if expected.is_none() {
+            let last = package.join(format!("s{}/main.tf", count - 1));
+            assert_eq!(fs::read_to_string(last).unwrap(), "one");
+        }
+    }
+}
