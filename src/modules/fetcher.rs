@@ -66,6 +66,13 @@ pub(super) struct Clients {
     pub(super) oci_registries: Arc<OciRegistries>,
 }
 
+/// Publication date of a version according to its registry.
+enum ReportedDate {
+    Known(Timestamp),
+    /// Reason why there is none. The date of a commit can take its place.
+    Unknown(String),
+}
+
 impl ModuleFetcher {
     /// A fetcher that makes requests through `connections`, unless it is offline.
     pub(crate) fn new(connections: &Connections, is_offline: bool) -> Self {
@@ -184,6 +191,8 @@ impl ModuleFetcher {
         });
     }
 
+    /// Requests the releases of a source: the versions of a registry, the references of a git
+    /// repository, or the tags of an OCI registry. Any other source has none.
     fn list_releases(&self, dialect: Dialect, source: &ModuleSource) -> Result<Releases> {
         if self.is_offline {
             let message =
@@ -210,11 +219,13 @@ impl ModuleFetcher {
         }
     }
 
-    /// Returns when a version of a registry module was published according to the registry, or else
-    /// the date of the commit to which the registry leads.
+    /// Returns when a version of a registry module was published according to the registry. Where
+    /// no date is reported, returns the date of the commit that the registry specifies as the
+    /// location of the package.
     ///
     /// # Errors
-    /// The reason why it is unknown.
+    /// The reason why it is unknown. It is also unknown if the registry cannot be asked, whatever
+    /// the date of its commit.
     pub(crate) fn published(
         &self,
         dialect: Dialect,
@@ -222,71 +233,82 @@ impl ModuleFetcher {
         version: &Version,
     ) -> std::result::Result<Timestamp, String> {
         let clients = self.clients(dialect).map_err(|errors| errors.to_string())?;
-        // OpenTofu's registry has dates in its documentation service only.
-        let reported = if module.host.as_ascii() == Dialect::Tofu.default_host_name() {
-            let dates = self
-                .connections
-                .publication_dates(dialect)
-                .map_err(|errors| errors.to_string())?;
-            let dates = dates.ok_or("no requests are made")?;
-            dates.published_module(
-                &format!("{}/{}/{}", module.namespace, module.name, module.system),
-                version,
-            )
-        } else {
-            let published = clients
-                .registry
-                .published(module, version)
-                .map_err(|errors| errors.to_string())?;
-            published.ok_or_else(|| format!("{} does not report it", module.host))
+        let why_not_reported = match self.reported_date(&clients, module, version)? {
+            ReportedDate::Known(date) => return Ok(date),
+            ReportedDate::Unknown(why) => why,
         };
-        reported.or_else(|why| match clients.registry.location(module, version) {
+        match clients.registry.location(module, version) {
             Ok(PackageLocation::Source(source)) if source.getter() == Getter::Git => self
-                .committed(&source)
-                .map_err(|error| format!("{why}, and {error}")),
-            _ => Err(why),
+                .commit_date(&source)
+                .map_err(|error| format!("{why_not_reported}, and {error}")),
+            _ => Err(why_not_reported),
+        }
+    }
+
+    /// Returns the date of a version of a registry module according to its registry.
+    ///
+    /// # Errors
+    /// The registry cannot be asked, for a reason.
+    fn reported_date(
+        &self,
+        clients: &Clients,
+        module: &RegistryModule,
+        version: &Version,
+    ) -> std::result::Result<ReportedDate, String> {
+        // The protocol of registry.opentofu.org has no dates; the service with its documentation
+        // has them.
+        if module.host.as_ascii() == Dialect::Tofu.default_host_name() {
+            let Some(dates) = self
+                .connections
+                .publication_dates(clients.dialect)
+                .map_err(|errors| errors.to_string())?
+            else {
+                return Err("no service with its dates is configured".to_owned());
+            };
+            let name = format!("{}/{}/{}", module.namespace, module.name, module.system);
+            return Ok(match dates.published_module(&name, version) {
+                Ok(date) => ReportedDate::Known(date),
+                Err(why) => ReportedDate::Unknown(why),
+            });
+        }
+
+        let date = clients
+            .registry
+            .published(module, version)
+            .map_err(|errors| errors.to_string())?;
+        Ok(match date {
+            Some(date) => ReportedDate::Known(date),
+            None => ReportedDate::Unknown(format!("{} does not report it", module.host)),
         })
     }
 
+    /// Returns the module of a request; `None` for a module in the caller's package, and for a
+    /// package that would have to be fetched although no requests are made.
     fn fetch(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
         let clients = &*self.clients(dialect)?;
-        let (source, package, version) = match request {
+        let source;
+        let package;
+        match request {
             ModuleRequest::Locked {
-                source,
+                source: locked_source,
                 locked,
                 may_change,
             } => {
-                let package = self.locked_package(clients, source, locked, *may_change)?;
-                (source, package, locked.version.clone())
+                source = locked_source;
+                package = self
+                    .locked_package(clients, source, locked, *may_change)?
+                    .map(|package| (package, locked.version.clone()));
             }
             ModuleRequest::Unlocked {
-                source,
+                source: unlocked_source,
                 constraints,
                 is_recorded,
-            } => match (source, &self.mirror) {
-                (ModuleSource::Local(_), _) => return Ok(None),
-                (_, Some(mirror)) => {
-                    let (package, version) = self.unlocked_in(mirror, source, constraints)?;
-                    (source, Some(package), version)
-                }
-                _ if *is_recorded && self.is_offline => return Ok(None),
-                (ModuleSource::Remote(remote), None) if self.is_offline => {
-                    (source, self.cached(remote)?, None)
-                }
-                (ModuleSource::Remote(remote), None) => (
-                    source,
-                    Some(self.package(clients, remote, *is_recorded)?),
-                    None,
-                ),
-                (ModuleSource::Registry(registry), None) => {
-                    let release =
-                        self.of_registry(clients, &registry.module, constraints, *is_recorded)?;
-                    let (package, version) = release.unzip();
-                    (source, package, version)
-                }
-            },
-        };
-        let Some(package) = package else {
+            } => {
+                source = unlocked_source;
+                package = self.unlocked_package(clients, source, constraints, *is_recorded)?;
+            }
+        }
+        let Some((package, version)) = package else {
             return Ok(None);
         };
         self.note(&package)?;
@@ -294,6 +316,43 @@ impl ModuleFetcher {
         Ok(Some(
             FetchedModule::new(package, directory, wildcards)?.with_version(version),
         ))
+    }
+
+    /// Returns the package of a call without an entry, and the selected version if it comes from a
+    /// registry.
+    fn unlocked_package(
+        &self,
+        clients: &Clients,
+        source: &ModuleSource,
+        constraints: &ConstraintList,
+        is_recorded: bool,
+    ) -> Result<Option<(Package, Option<Version>)>> {
+        if let ModuleSource::Local(_) = source {
+            return Ok(None);
+        }
+        if let Some(mirror) = &self.mirror {
+            return self.unlocked_in(mirror, source, constraints).map(Some);
+        }
+        // A package that is to be recorded is fetched whatever the cache contains.
+        if is_recorded && self.is_offline {
+            return Ok(None);
+        }
+        match source {
+            ModuleSource::Local(_) => Ok(None),
+            ModuleSource::Remote(remote) => {
+                let package = if self.is_offline {
+                    self.cached(remote)?
+                } else {
+                    Some(self.package(clients, remote, is_recorded)?)
+                };
+                Ok(package.map(|package| (package, None)))
+            }
+            ModuleSource::Registry(registry) => {
+                let release =
+                    self.of_registry(clients, &registry.module, constraints, is_recorded)?;
+                Ok(release.map(|(package, version)| (package, Some(version))))
+            }
+        }
     }
 
     /// Returns the package of the selected version of a registry module, and the version.

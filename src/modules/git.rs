@@ -78,7 +78,7 @@ impl Git<'_> {
     }
 
     /// Returns the date of a commit according to its committer.
-    pub(super) fn committed(&self, address: &GitAddress) -> FetchResult<Timestamp> {
+    pub(super) fn commit_date(&self, address: &GitAddress) -> FetchResult<Timestamp> {
         let repository = Repository::for_fetching(self, "0", address)?;
         if let Some(revision) = repository.fetch(address)? {
             let output = repository.output(&[

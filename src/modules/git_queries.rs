@@ -13,8 +13,8 @@ impl ModuleFetcher {
     ///
     /// # Errors
     /// The reason why it is unknown.
-    pub(crate) fn committed(&self, source: &RemoteSource) -> Result<Timestamp, String> {
-        self.ask_git(source, |git, address| git.committed(address))
+    pub(crate) fn commit_date(&self, source: &RemoteSource) -> Result<Timestamp, String> {
+        self.ask_git(source, |git, address| git.commit_date(address))
             .map_err(|error| error.to_string())
     }
 

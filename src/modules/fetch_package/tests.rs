@@ -539,3 +539,15 @@ fn the_checksum_and_the_format_of_an_archive_on_this_machine_count() {
         assert!(error.contains(message), "{wrong}: {error}");
     }
 }
+
+#[test]
+fn a_date_without_a_service_for_it_is_not_blamed_on_an_offline_run() {
+    let fetcher = fetcher(&Environment::default(), None);
+    let source = ModuleSource::parse("hashicorp/consul/aws", Dialect::Tofu).unwrap();
+    let ModuleSource::Registry(source) = source else {
+        panic!("{source}");
+    };
+    let published = fetcher.published(Dialect::Tofu, &source.module, &Version::new(1, 0, 0));
+    let why = "no service with its dates is configured";
+    assert_eq!(published, Err(why.to_owned()));
+}

@@ -296,7 +296,7 @@ impl Connections {
             .map(HashCache::open)
     }
 
-    /// The dates of versions, if services for them are configured.
+    /// The dates of versions; `None` if no services for them are configured, also in an online run.
     pub(crate) fn publication_dates(&self, dialect: Dialect) -> Result<Option<&PublicationDates>> {
         if self.shared.options.date_services.is_none() {
             return Ok(None);

@@ -375,6 +375,9 @@ impl Moving<'_> {
         }
     }
 
+    /// Returns the call at a version: as it is if its constraints allow the version, or with
+    /// rewritten constraints if options allow that, or else `None`. `Err` has the reason why the
+    /// constraints cannot be rewritten.
     fn edited_to_version(&self, version: &Version) -> Option<Edited> {
         let constraints = &self.call.constraints;
         let options = self.rules.options;
@@ -396,6 +399,10 @@ impl Moving<'_> {
         })
     }
 
+    /// Returns the date of a version, tag or commit of the module.
+    ///
+    /// # Errors
+    /// The reason why it is unknown.
     pub(in crate::project) fn published(
         &self,
         wanted: &RequestedModule,
@@ -417,7 +424,7 @@ impl Moving<'_> {
                 };
                 fetcher.created(dialect, &source)
             }
-            (ModuleSource::Remote(source), _) => fetcher.committed(&source.at_commit(reference)),
+            (ModuleSource::Remote(source), _) => fetcher.commit_date(&source.at_commit(reference)),
             _ => Err("it has no date".to_owned()),
         }
     }
