@@ -136,6 +136,10 @@ fn unzip(
     })
 }
 
+/// Unpacks a tar archive of at most `most` bytes.
+///
+/// # Errors
+/// It is empty or damaged, or Go may read it differently than the crate `tar`.
 fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> FetchResult<()> {
     let mut archive = tar::Archive::new(Capped {
         reader: decompressed,
@@ -220,6 +224,8 @@ impl Extended {
 }
 
 impl Pax {
+    /// Reads the records of an extended header of pax. Of records with the same key, the last one
+    /// counts.
     fn read(records: &[u8]) -> FetchResult<Self> {
         let mut pax = Self::default();
         for record in PaxExtensions::new(records) {

@@ -16,8 +16,9 @@ use crate::system::SafeUrl;
 #[display("{errors}")]
 pub(crate) struct FetchError {
     pub(super) errors: Diagnostics,
-    /// Whether the messages contain the package. Otherwise they continue a message that does.
-    is_named: bool,
+    /// Whether the messages stand alone. Otherwise they continue a message that contains the
+    /// package.
+    stands_alone: bool,
     /// Whether a server reports that it does not have the package, or not any more.
     pub(super) is_gone: bool,
 }
@@ -28,7 +29,7 @@ impl FetchError {
     fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             errors: Diagnostic::error(code, message).into(),
-            is_named: false,
+            stands_alone: false,
             is_gone: false,
         }
     }
@@ -110,11 +111,11 @@ impl FetchError {
         }
     }
 
-    /// Adds the address or version of the package to the messages, unless they name it already.
+    /// Adds the address or version of the package to the messages, unless they stand alone.
     pub(super) fn named(self, package: &str) -> Self {
         let named = self.with_context(&format!("cannot get the module package {package}"));
         Self {
-            is_named: true,
+            stands_alone: true,
             ..named
         }
     }
@@ -131,9 +132,9 @@ impl FetchError {
         ))
     }
 
-    /// Puts a context before messages that do not name the package.
+    /// Puts a context before messages that do not stand alone.
     pub(super) fn with_context(self, context: &str) -> Self {
-        if self.is_named {
+        if self.stands_alone {
             return self;
         }
         let errors = self.errors.map(|error| Diagnostic {
@@ -153,18 +154,18 @@ impl From<io::Error> for FetchError {
 impl From<RequestError> for FetchError {
     fn from(error: RequestError) -> Self {
         let is_gone = is_gone(&error);
-        let wants_login = matches!(error.kind, RequestErrorKind::Unauthorized { .. })
-            && error.credentials_of.is_none();
-        let help = if wants_login {
-            error.netrc_help()
-        } else {
-            None
-        };
-        let is_named = matches!(error.kind, RequestErrorKind::Credentials(_));
+        let is_about_credentials = matches!(error.kind, RequestErrorKind::Credentials(_));
         let message = error.to_string();
+        // A server to which no host's token is sent: its login may be in `.netrc` or in the URL.
+        let mut netrc_help = None;
+        if error.credentials_of.is_none() {
+            netrc_help = error.netrc_help();
+        }
 
         let mut errors = error.into_diagnostic("a module package");
-        if !is_named {
+        // The package is named later (`named`), so these messages must not begin with "cannot get a
+        // module package". Errors of credentials have messages of their own.
+        if !is_about_credentials {
             errors = errors.map(|error| Diagnostic {
                 message: message.clone(),
                 ..error
@@ -172,10 +173,10 @@ impl From<RequestError> for FetchError {
         }
         let error = Self {
             errors,
-            is_named,
+            stands_alone: is_about_credentials,
             is_gone,
         };
-        match help {
+        match netrc_help {
             Some(help) => error.help(help),
             None => error,
         }
@@ -194,7 +195,7 @@ impl From<Diagnostics> for FetchError {
     fn from(errors: Diagnostics) -> Self {
         Self {
             errors,
-            is_named: true,
+            stands_alone: true,
             is_gone: false,
         }
     }

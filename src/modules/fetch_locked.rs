@@ -67,11 +67,12 @@ impl ModuleFetcher {
         }
         let package = self.fetch_locked(clients, &address, source)?;
         let package = match (&address, source) {
+            // The registry specifies the directory of the module in the package.
             (LockedAddress::Remote(_), ModuleSource::Registry(_)) => Package {
                 directory,
                 ..package
             },
-            // The hash is that of the directory in the address, not of the whole package.
+            // An address with a directory is locked with the hashes of that directory alone.
             (LockedAddress::Remote(address), _) => {
                 let name = package.name.clone();
                 let narrowed = self.narrowed(package, &address.directory, Wildcards::Literal, true);
@@ -124,9 +125,10 @@ impl ModuleFetcher {
         }
     }
 
-    /// Returns the directory of the package that is locked for a call with this source: in the
-    /// cache, or made of the objects in the `.git` of an installed module. It has a locked hash.
-    pub(crate) fn whole(
+    /// Returns the directory of the package that is locked for a call with this source, if it is on
+    /// this machine: in a mirror, in the cache, or made of the objects in the `.git` of an
+    /// installed module. It has a locked hash. No request is made.
+    pub(crate) fn locked_package_here(
         &self,
         source: &ModuleSource,
         locked: &LockedModule,
@@ -142,13 +144,16 @@ impl ModuleFetcher {
         if let Some(content) = cache.get_recorded(&address, &locked.hashes) {
             return Some(content.path);
         }
+
+        // OpenTofu and Terraform install a module from git with its `.git`.
         let dot_git = canonicalize(installed).ok()?.join(GIT);
-        dot_git
-            .symlink_metadata()
-            .ok()
-            .filter(fs::Metadata::is_dir)?;
-        let source =
-            RemoteSource::parse_full(&address).filter(|source| source.getter() == Getter::Git)?;
+        if !dot_git.symlink_metadata().ok()?.is_dir() {
+            return None;
+        }
+        let source = RemoteSource::parse_full(&address)?;
+        if source.getter() != Getter::Git {
+            return None;
+        }
         let git_address = GitAddress::parse(source.url()).ok()?;
         let scratch = cache.scratch().ok()?;
         let package = new_directory(scratch.path(), "package").ok()?;
@@ -157,9 +162,10 @@ impl ModuleFetcher {
             .ok()?;
         // Other programs may have changed the objects, so only the hash shows whether they are
         // right.
-        let h1 = package_hash::h1(&package)
-            .ok()
-            .filter(|h1| locked.hashes.contains(h1))?;
+        let h1 = package_hash::h1(&package).ok()?;
+        if !locked.hashes.contains(&h1) {
+            return None;
+        }
         let content = cache.put(&package).ok()?;
         cache.record(&address, &h1, None).ok()?;
         Some(content.path)
@@ -201,6 +207,7 @@ impl ModuleFetcher {
         Ok(made.map_err(|error| error.named(&package.without_directory()))?)
     }
 
+    /// Makes the repository of a commit of `package` as a new directory.
     fn make_repository_of(
         &self,
         package: &RemoteSource,
@@ -212,21 +219,22 @@ impl ModuleFetcher {
         let scratch = cache.scratch()?;
         let repository = scratch.path().join("git");
         let git = self.git(&repository);
-        let named = GitAddress::parse(own_repository(source, package).url())?;
+        let address_with_login = GitAddress::parse(own_repository(source, package).url())?;
         // The installed repository must not contain a login.
-        let shown = GitAddress::parse(package.url())?;
-        let tag = if let Revision::Name(_) = named.revision {
-            named.tag()
+        let address = GitAddress::parse(package.url())?;
+        let url = address.url.as_str();
+        let tag = if let Revision::Name(_) = address_with_login.revision {
+            address_with_login.tag()
         } else {
             None
         };
 
         let pack = cache.pack(&package.package);
         fs::create_dir(directory)?;
-        // A pack in the cache that is damaged is fetched again.
+        // A damaged pack in the cache is fetched again.
         if pack.is_file()
             && git
-                .make_repository(shown.url.as_str(), tag, commit, &pack, directory)
+                .make_repository(url, tag, commit, &pack, directory)
                 .is_ok()
         {
             return Ok(());
@@ -237,10 +245,10 @@ impl ModuleFetcher {
             ));
         }
         let fetched = scratch.path().join("pack");
-        git.fetch_pack(&named.at_commit(commit), commit, &fetched)?;
+        git.fetch_pack(&address_with_login.at_commit(commit), commit, &fetched)?;
         fs::remove_dir_all(directory)?;
         fs::create_dir(directory)?;
-        git.make_repository(shown.url.as_str(), tag, commit, &fetched, directory)?;
+        git.make_repository(url, tag, commit, &fetched, directory)?;
         // A cache that cannot be written must not stop the run.
         let _ = cache.put_pack(&package.package, &fetched);
         Ok(())

@@ -112,18 +112,21 @@ impl ModuleFetcher {
         if !is_writable {
             return Ok(content);
         }
-        let copied = || -> FetchResult<Content> {
-            let cache = self.cache()?;
-            let scratch = cache.scratch()?;
-            let copy = scratch.path().join("package");
-            storage::create_directory(&copy)?;
-            copy::tree(&content.path, &copy)?;
-            let copied = cache.put(&copy)?;
-            if copied.h1 != content.h1 {
-                return Err(FetchError::package("it changed while it was copied"));
-            }
-            Ok(copied)
-        };
-        Ok(copied().map_err(|error| error.named(&content.path.display().to_string()))?)
+        Ok(self
+            .copy_into_cache(&content)
+            .map_err(|error| error.named(&content.path.display().to_string()))?)
+    }
+
+    fn copy_into_cache(&self, content: &Content) -> FetchResult<Content> {
+        let cache = self.cache()?;
+        let scratch = cache.scratch()?;
+        let copy = scratch.path().join("package");
+        storage::create_directory(&copy)?;
+        copy::tree(&content.path, &copy)?;
+        let copied = cache.put(&copy)?;
+        if copied.h1 != content.h1 {
+            return Err(FetchError::package("it changed while it was copied"));
+        }
+        Ok(copied)
     }
 }

@@ -33,18 +33,19 @@ pub(crate) enum Comparison {
     Different(String),
 }
 
-/// Compares a copy with a whole package.
-pub(crate) fn compare(copy: &Listing, whole: &Listing, is_from_git: bool) -> Comparison {
+/// Compares an installed copy with the locked package. `is_from_git` is whether git has written the
+/// copy.
+pub(crate) fn compare(copy: &Listing, package: &Listing, is_from_git: bool) -> Comparison {
     for name in copy.files.keys() {
-        if !whole.files.contains_key(name) {
+        if !package.files.contains_key(name) {
             return Comparison::Different(format!("has {name:?}, which the package does not have"));
         }
     }
 
-    // Only one copy of a package has hidden files.
+    // Only one copy of a package has hidden files, so another one need not have them.
     let has_hidden = copy.files.keys().any(|name| is_hidden(name));
     let mut differing = Vec::new();
-    for (name, locked) in &whole.files {
+    for (name, locked) in &package.files {
         if is_hidden(name) && !has_hidden {
             continue;
         }
@@ -54,7 +55,7 @@ pub(crate) fn compare(copy: &Listing, whole: &Listing, is_from_git: bool) -> Com
         if digest == locked {
             continue;
         }
-        if is_from_git && is_written_by_git(&copy.top.join(name), &whole.top.join(name)) {
+        if is_from_git && is_written_by_git(&copy.top.join(name), &package.top.join(name)) {
             continue;
         }
         differing.push((name.as_str(), digest));
@@ -63,14 +64,14 @@ pub(crate) fn compare(copy: &Listing, whole: &Listing, is_from_git: bool) -> Com
     // A filter of git may have written the others. Only the one of Git LFS can be computed.
     let mut changed = BTreeSet::new();
     if is_from_git {
-        changed = changed_at_checkout(&whole.top, &differing);
+        changed = changed_at_checkout(&package.top, &differing);
     }
     let mut not_compared = Vec::new();
     for (name, digest) in differing {
         if !changed.contains(name) {
             return Comparison::Different(format!("has a different {name:?}"));
         }
-        match pointed_at(&whole.top.join(name)) {
+        match pointed_at(&package.top.join(name)) {
             Some(expected) if expected == *digest => {}
             Some(_) => {
                 return Comparison::Different(format!(
@@ -85,7 +86,7 @@ pub(crate) fn compare(copy: &Listing, whole: &Listing, is_from_git: bool) -> Com
 
 /// Returns the files that git may have changed when it checked them out. If git cannot read the
 /// attributes of the package, it may have changed any. Configuration is always compared.
-fn changed_at_checkout<'a>(whole: &Path, files: &[(&'a str, &String)]) -> BTreeSet<&'a str> {
+fn changed_at_checkout<'a>(package: &Path, files: &[(&'a str, &String)]) -> BTreeSet<&'a str> {
     let names: Vec<_> = files
         .iter()
         .map(|(name, _)| *name)
@@ -94,17 +95,14 @@ fn changed_at_checkout<'a>(whole: &Path, files: &[(&'a str, &String)]) -> BTreeS
     if names.is_empty() {
         return BTreeSet::new();
     }
-    let directory = TemporaryDirectory::new();
-    let changed = directory.ok().and_then(|directory| {
-        let git = Git::new(
-            Path::new("git"),
-            None,
-            directory.path(),
-            ATTRIBUTES_TIME_LIMIT,
-        );
-        git.changed_at_checkout(whole, &names).ok()
-    });
-    changed.unwrap_or_else(|| names.into_iter().collect())
+    if let Ok(directory) = TemporaryDirectory::new() {
+        let program = Path::new("git");
+        let git = Git::new(program, None, directory.path(), ATTRIBUTES_TIME_LIMIT);
+        if let Ok(changed) = git.changed_at_checkout(package, &names) {
+            return changed;
+        }
+    }
+    names.into_iter().collect()
 }
 
 /// Returns the SHA-256 in a pointer of Git LFS (<https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>); `None`

@@ -22,6 +22,8 @@ pub(super) struct KeyFile {
 }
 
 impl KeyFile {
+    /// Writes a private key into a new file. If other processes can open the file through this
+    /// process, its name in `directory` is removed at once.
     pub(super) fn new(directory: &Path, content: &[u8]) -> io::Result<Self> {
         let (mut file, path) = tempfile::Builder::new()
             .prefix("ssh-key-")

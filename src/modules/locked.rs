@@ -44,14 +44,16 @@ pub(super) enum LockedAddress {
     Remote(RemoteSource),
 }
 
-/// Whether the package of a source may have an address.
+/// Whether `package` may be the address of the package of a source.
 fn is_package_of(package: &RemoteSource, source: &RemoteSource) -> bool {
     match (package.getter(), source.getter()) {
+        // The same repository at any commit: the source may name a branch or a tag.
         (Getter::Git, Getter::Git) => {
             package.directory.is_empty()
                 && package.at_commit("").package
                     == source.without_credentials().at_commit("").package
         }
+        // The same repository at any digest, unless the source has one.
         (Getter::Oci, Getter::Oci) => {
             if source.is_immutable() && digest(package) != digest(source) {
                 return false;
@@ -192,11 +194,13 @@ pub(super) fn replaced(locked: &LockedModule, package: &Package) -> Diagnostic {
         unknown,
         malformed,
     } = locked.hashes.iter().collect();
-    let (expected, found) = if h1.is_empty() {
-        ([zh, unknown, malformed].concat(), &package.zh)
-    } else {
-        (h1, &package.h1)
-    };
+    // Hashes are compared by `h1:`, if the entry has one.
+    let mut expected = h1;
+    let mut found = &package.h1;
+    if expected.is_empty() {
+        expected = [zh, unknown, malformed].concat();
+        found = &package.zh;
+    }
     let expected: Vec<_> = expected.into_iter().map(Hash::as_str).collect();
     let message = format!(
         "the package of {} has changed since it was locked",
@@ -314,14 +318,14 @@ pub(crate) fn refusal(
     let Some(locked) = locked else {
         return Some((Code::ModuleNotLocked, format!("{name} is not locked")));
     };
+    if locked.source != source.recorded() {
+        let message = format!(
+            "{name} is locked with the source {}, and the configuration has {source}",
+            locked.source
+        );
+        return Some((Code::ModuleLockStale, message));
+    }
     let (code, why) = match (source, &locked.version) {
-        _ if locked.source != source.recorded() => {
-            let why = format!(
-                "with the source {}, and the configuration has {source}",
-                locked.source
-            );
-            (Code::ModuleLockStale, why)
-        }
         (ModuleSource::Registry(_), Some(version)) => {
             if constraints.is_empty() || registry::allows(constraints, version) {
                 return None;
@@ -386,6 +390,8 @@ pub(crate) fn publisher_of_source(source: &ModuleSource) -> Option<String> {
     }
 }
 
+/// Returns the host of a package and the owner in its path, as in `github.com/acme`, with an
+/// unusual port and an unencrypted scheme. `None` if the address has no URL.
 fn publisher_of_remote(source: &RemoteSource) -> Option<String> {
     let url = Url::parse(source.url()).ok()?;
     let host = url

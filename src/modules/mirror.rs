@@ -198,12 +198,7 @@ impl ModuleMirror {
         if is_same || is_dry_run {
             return Ok(!is_same);
         }
-        let write = || -> io::Result<()> {
-            let mut file = files::incoming(&path)?;
-            file.write_all(text.as_bytes())?;
-            files::put_in_place(file, &path)
-        };
-        write().map_err(|error| Diagnostic::io("write", &path, &error))?;
+        write_in_one_step(&path, &text).map_err(|error| Diagnostic::io("write", &path, &error))?;
         Ok(true)
     }
 
@@ -232,19 +227,21 @@ impl ModuleMirror {
     /// # Errors
     /// It cannot be copied, or does not have the hash.
     pub(crate) fn add(&self, package: &Path, h1: &Hash) -> Result<PathBuf> {
-        let copied = || -> FetchResult<Content> {
-            let scratch = self.store.scratch()?;
-            let copy = scratch.path().join("package");
-            fs::create_dir(&copy)?;
-            copy::tree(package, &copy)?;
-            let found = package_hash::h1(&copy)?;
-            if found != *h1 {
-                return Err(FetchError::package("it changed while it was copied"));
-            }
-            self.store.put(&copy)
-        };
-        let content = copied().map_err(|error| error.named(&package.display().to_string()))?;
+        let content = self
+            .copy_into_store(package, h1)
+            .map_err(|error| error.named(&package.display().to_string()))?;
         Ok(content.path)
+    }
+
+    fn copy_into_store(&self, package: &Path, h1: &Hash) -> FetchResult<Content> {
+        let scratch = self.store.scratch()?;
+        let copy = scratch.path().join("package");
+        fs::create_dir(&copy)?;
+        copy::tree(package, &copy)?;
+        if package_hash::h1(&copy)? != *h1 {
+            return Err(FetchError::package("it changed while it was copied"));
+        }
+        self.store.put(&copy)
     }
 
     /// The directories of packages without one of these hashes, in order.
@@ -342,4 +339,10 @@ impl ModuleMirror {
         }
         None
     }
+}
+
+fn write_in_one_step(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = files::incoming(path)?;
+    file.write_all(text.as_bytes())?;
+    files::put_in_place(file, path)
 }

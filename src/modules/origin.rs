@@ -44,6 +44,7 @@ pub(crate) fn origin(source: &ModuleSource) -> Result<ModuleOrigin, NoOrigin> {
     }
 }
 
+/// Returns the origin of a package outside of registries, or the reason why it has none.
 fn origin_of_remote(source: &RemoteSource) -> Result<ModuleOrigin, NoOrigin> {
     if source.is_on_this_machine() {
         return Err("it is on this machine");

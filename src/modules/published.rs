@@ -30,6 +30,7 @@ impl ModuleFetcher {
         }
     }
 
+    /// [`ModuleFetcher::compare_published`] with the error of a package that was removed.
     fn compare_with_published(
         &self,
         clients: &Clients,
@@ -37,21 +38,22 @@ impl ModuleFetcher {
         locked: &LockedModule,
     ) -> FetchResult<Vec<Diagnostic>> {
         let package = self.published_package(clients, source, locked)?;
-        let is_same = package.is_one_of(&locked.hashes);
+        let has_same_files = package.is_one_of(&locked.hashes);
         // A tag or a registry leads to a different revision now. The locked one is compared, too.
-        if let Some(then) = PinnedAddress::parse(&locked.package)
+        if let Some(old) = PinnedAddress::parse(&locked.package)
             && let Some(address) = package.locked_address()
-            && let Some(now) = PinnedAddress::parse(&address)
-            && then.repository == now.repository
-            && then.revision != now.revision
+            && let Some(new) = PinnedAddress::parse(&address)
+            && old.repository == new.repository
+            && old.revision != new.revision
         {
+            let moved = self.moved(source, locked, &old.revision, &new.revision, has_same_files)?;
             let mut findings = Vec::new();
-            findings.extend(self.moved(source, locked, &then.revision, &now.revision, is_same)?);
-            findings.extend(self.compare_revision(clients, source, locked, &then)?);
+            findings.extend(moved);
+            findings.extend(self.compare_revision(clients, source, locked, &old)?);
             return Ok(findings);
         }
-        // The registry leads to a different address with the same files.
-        if is_same {
+        // Its address may differ: the registry decides where the package is.
+        if has_same_files {
             return Ok(Vec::new());
         }
         Ok(vec![locked::replaced(locked, &package)])
@@ -97,7 +99,7 @@ impl ModuleFetcher {
         locked: &LockedModule,
         old: &Revision,
         new: &Revision,
-        is_same: bool,
+        has_same_files: bool,
     ) -> FetchResult<Option<Diagnostic>> {
         let what = match source {
             ModuleSource::Registry(_) => locked::name(locked),
@@ -124,7 +126,7 @@ impl ModuleFetcher {
         let error = Diagnostic::finding(Code::ModuleMoved, message)
             .note(format!("locked {noun}: {old}"))
             .note(format!("{noun} now: {new}"));
-        let error = if is_same {
+        let error = if has_same_files {
             error.note("both have the same files")
         } else {
             error

@@ -381,7 +381,7 @@ fn detect(text: &str) -> Result<String> {
     if is_url(&address) {
         return Ok(text.to_owned());
     }
-    let (getter, url) = detectors(&address)?;
+    let (getter, url) = getter_and_url(&address)?;
     let (url, detected) = split_directory(&url);
     let full = with_directory(&url, &joined(detected, &directory));
     Ok(match forced.or(getter) {
@@ -390,9 +390,9 @@ fn detect(text: &str) -> Result<String> {
     })
 }
 
-/// Returns the getter and the URL that the first matching detector gives for an address that is not
-/// a URL.
-fn detectors(address: &str) -> Result<(Option<&'static str>, String)> {
+/// Returns the getter and the URL of an address that is not a URL: `git` and
+/// `https://github.com/a/b.git` of `github.com/a/b`. The first form that matches counts.
+fn getter_and_url(address: &str) -> Result<(Option<&'static str>, String)> {
     if address.starts_with("github.com/") {
         Ok((Some("git"), github(address)?))
     } else if let Some(url) = scp(address) {

@@ -145,32 +145,33 @@ impl GitAddress {
 }
 
 impl Revision {
+    /// Parses the value of `ref`. A text that git may resolve to something other than the branch or
+    /// tag of that name is an expression.
     fn parse(text: String) -> FetchResult<Self> {
         if text.starts_with('-') {
             let why =
                 format!("its ref {text:?} starts with a dash, so git may treat it as an option");
             return Err(FetchError::git(why));
         }
-        let is_hexadecimal = text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let local = [
+        let may_be_short_id = text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let has_operator = text.contains(|c: char| c.is_control() || " ~^:?*[\\".contains(c))
+            || ["..", "@{", "//"].iter().any(|part| text.contains(part));
+        // Branches as a clone names them: `origin/main` is the branch `main` of the repository.
+        let is_in_clone = [
             "heads/",
             "remotes/",
             "origin/",
             "refs/heads/",
             "refs/remotes/",
-        ];
+        ]
+        .iter()
+        .any(|start| text.starts_with(start));
+        let is_head_of_clone = ["@", "origin"].contains(&text.as_str());
         Ok(if text.is_empty() {
             Self::Head
         } else if GitAddress::is_commit(&text) {
             Self::Commit(text)
-        // Hexadecimal digits may be an abbreviated commit, and the other texts have a meaning for
-        // `git rev-parse`.
-        } else if is_hexadecimal
-            || text.contains(|c: char| c.is_control() || " ~^:?*[\\".contains(c))
-            || ["..", "@{", "//"].iter().any(|part| text.contains(part))
-            || local.iter().any(|start| text.starts_with(start))
-            || ["@", "origin"].contains(&text.as_str())
-        {
+        } else if may_be_short_id || has_operator || is_in_clone || is_head_of_clone {
             Self::Expression(text)
         } else {
             Self::Name(text)

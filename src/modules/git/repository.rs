@@ -127,8 +127,8 @@ impl<'a> Repository<'a> {
         }
     }
 
-    /// Finds the ssh command that never prompts and uses the key of the address, unless git's own
-    /// does.
+    /// Sets the ssh command: the user's own or, if there is none, ssh without prompts. The key of
+    /// the address is added to it. Without a key, git finds the user's own command by itself.
     fn with_ssh_command(self, address: &GitAddress) -> FetchResult<Self> {
         let key = match &address.ssh_key {
             Some(key) => match KeyFile::new(&self.directory, key) {
@@ -144,15 +144,18 @@ impl<'a> Repository<'a> {
         let configured = OsString::from(one_line(&configured.stdout));
 
         // The variable of the environment precedes the setting.
-        let own = match self.git.ssh_command {
+        let users_command = match self.git.ssh_command {
             Some(command) => Some(command),
             None if configured.is_empty() => None,
             None => Some(configured.as_os_str()),
         };
-        if own.is_some() && key.is_none() {
+        if users_command.is_some() && key.is_none() {
             return Ok(self);
         }
-        let mut command = own.unwrap_or("ssh -oBatchMode=yes".as_ref()).to_owned();
+        let mut command = match users_command {
+            Some(command) => command.to_owned(),
+            None => OsString::from("ssh -oBatchMode=yes"),
+        };
         if let Some(key) = &key {
             command.push(format!(" -i {}", key.name));
         }
@@ -275,28 +278,30 @@ impl<'a> Repository<'a> {
         stdout: u64,
         space: u64,
     ) -> Result<Finished, process::Failure> {
-        let exceeded = || {
-            let directories = [
-                (self.directory.as_path(), space),
-                (self.git.directory, MOST_BYTES),
-            ];
-            let (_, most) = directories
-                .into_iter()
-                .find(|(directory, most)| storage::size_below(directory) > *most)?;
-            Some(format!(
-                "the fetched data is larger than {} MiB",
-                most >> 20
-            ))
-        };
         process::run_within(
             command,
             stdin,
             &ProcessLimits {
                 time: self.time_left(),
                 stdout,
-                exceeded: &exceeded,
+                exceeded: &|| self.exceeded_space(space),
             },
         )
+    }
+
+    /// Returns the reason why git must be stopped: this repository is larger than `space`, or all
+    /// repositories together are larger than a package may be.
+    fn exceeded_space(&self, space: u64) -> Option<String> {
+        for (directory, limit) in [
+            (self.directory.as_path(), space),
+            (self.git.directory, MOST_BYTES),
+        ] {
+            if storage::size_below(directory) > limit {
+                let limit = limit >> 20;
+                return Some(format!("the fetched data is larger than {limit} MiB"));
+            }
+        }
+        None
     }
 
     pub(super) fn time_left(&self) -> Duration {

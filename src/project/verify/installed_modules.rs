@@ -61,7 +61,10 @@ pub(super) fn check(
 
     report.installed += present.len();
     match Manifest::read(&top.join("modules.json")) {
-        Ok(manifest) => report.findings.extend(listed(root, &manifest, &present)),
+        Ok(manifest) => {
+            let findings = differences_from_manifest(root, &manifest, &present);
+            report.findings.extend(findings);
+        }
         Err(errors) => report.errors.extend(errors),
     }
     report.findings.extend(not_installed(&absent, &top));
@@ -84,14 +87,18 @@ fn not_installed(absent: &[Copy<'_>], top: &Path) -> Option<Diagnostic> {
     Some(warning.help(help()))
 }
 
-/// Entries of modules.json that make OpenTofu and Terraform load a different directory, and calls
-/// without an entry.
-fn listed(root: &AuditedRoot<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
+/// Findings about modules.json: entries that make OpenTofu and Terraform load a different
+/// directory, calls without an entry, and entries without a call.
+fn differences_from_manifest(
+    root: &AuditedRoot<'_>,
+    manifest: &Manifest,
+    copies: &[Copy<'_>],
+) -> Vec<Diagnostic> {
     let mut findings = BTreeMap::new();
     for copy in copies {
         let key = &copy.call.key;
         let finding = match manifest.modules.get(key) {
-            Some(record) => listed_elsewhere(root, record, copy),
+            Some(record) => wrong_record(root, record, copy),
             None => Some(not_listed(copy)),
         };
         if let Some(finding) = finding {
@@ -116,11 +123,7 @@ fn listed(root: &AuditedRoot<'_>, manifest: &Manifest, copies: &[Copy<'_>]) -> V
 
 /// The finding about a record in modules.json with a different directory, or with a different
 /// source or version than the call.
-fn listed_elsewhere(
-    root: &AuditedRoot<'_>,
-    record: &Installed,
-    copy: &Copy<'_>,
-) -> Option<Diagnostic> {
+fn wrong_record(root: &AuditedRoot<'_>, record: &Installed, copy: &Copy<'_>) -> Option<Diagnostic> {
     let ModuleCall {
         key,
         source,
@@ -201,20 +204,20 @@ fn differing(root: &AuditedRoot<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
     let listings = parallel::map(copies.iter().collect(), cores, Copy::listing);
 
     // A copy with the locked hash shows how others of its package differ.
-    let mut wholes: BTreeMap<_, &Listing> = BTreeMap::new();
+    let mut twins: BTreeMap<_, &Listing> = BTreeMap::new();
     for (copy, listing) in copies.iter().zip(&listings) {
         if let Ok(listing) = listing
-            && copy.is_whole(listing)
+            && copy.has_locked_hash(listing)
         {
-            wholes.insert(package_of(copy), listing);
+            twins.insert(package_of(copy), listing);
         }
     }
 
     let pairs = copies.iter().zip(&listings).collect();
     let differing = parallel::map(pairs, cores, |(copy, listing)| {
-        let whole = wholes.get(&package_of(copy)).copied();
+        let twin = twins.get(&package_of(copy)).copied();
         let comparison = match listing {
-            Ok(listing) => compared(root, copy, listing, whole),
+            Ok(listing) => compare(root, copy, listing, twin),
             Err(why) => Comparison::Different(why.clone()),
         };
         match comparison {
@@ -239,8 +242,7 @@ impl Copy<'_> {
             .map_err(|problem| format!("cannot be compared: {problem}"))
     }
 
-    /// Whether the copy has the locked hash.
-    fn is_whole(&self, listing: &Listing) -> bool {
+    fn has_locked_hash(&self, listing: &Listing) -> bool {
         self.entry.locked.hashes.contains(&listing.h1())
     }
 }
@@ -250,21 +252,23 @@ fn package_of<'a>(copy: &Copy<'a>) -> (&'a String, &'a BTreeSet<Hash>) {
     (&copy.entry.locked.package, &copy.entry.locked.hashes)
 }
 
-/// Compares a copy with its entry or, if it does not have the locked hash, with a whole package
-/// that has it.
-fn compared(
+/// Compares a copy with its entry. If it does not have the locked hash, compares its files with the
+/// files of the locked package, if that is on this machine.
+///
+/// `twin` is a copy of the same package that has the locked hash.
+fn compare(
     root: &AuditedRoot<'_>,
     copy: &Copy<'_>,
     listing: &Listing,
-    whole: Option<&Listing>,
+    twin: Option<&Listing>,
 ) -> Comparison {
     let locked = &copy.entry.locked;
-    // The hash does not include a .git of the package's own.
+    // No hash covers a .git, and only packages from git have one.
     if let Some(name) = package_hash::foreign_git(&copy.directory, &locked.package) {
         let name = name.display().to_string();
         return Comparison::Different(format!("has {name:?}, which is not part of the package"));
     }
-    if copy.is_whole(listing) {
+    if copy.has_locked_hash(listing) {
         return Comparison::Same {
             not_compared: Vec::new(),
         };
@@ -274,15 +278,16 @@ fn compared(
     }
 
     let is_from_git = locked.package.starts_with("git::");
-    if let Some(whole) = whole {
-        return installed_copy::compare(listing, whole, is_from_git);
+    if let Some(twin) = twin {
+        return installed_copy::compare(listing, twin, is_from_git);
     }
     // No copy here is whole, so that the package itself shows how this one differs.
     if let Some(fetcher) = &root.packages.fetcher
-        && let Some(whole) = fetcher.whole(&copy.call.source, locked, &copy.directory)
-        && let Ok(whole) = package_hash::listing(&whole)
+        && let Some(package) =
+            fetcher.locked_package_here(&copy.call.source, locked, &copy.directory)
+        && let Ok(locked_listing) = package_hash::listing(&package)
     {
-        return installed_copy::compare(listing, &whole, is_from_git);
+        return installed_copy::compare(listing, &locked_listing, is_from_git);
     }
     Comparison::Different("has a different hash".to_owned())
 }
@@ -306,6 +311,7 @@ fn partly_compared(copy: &Copy<'_>, files: &[String]) -> Diagnostic {
         .help(Help::text("install the files of the commit with ").and(Remedy::Run(vec!["get".to_owned()])))
 }
 
+/// The finding about a copy that is not the locked package. `why` continues the message.
 fn differs(copy: &Copy<'_>, listing: Option<&Listing>, why: &str) -> Diagnostic {
     let HashesByScheme {
         h1,
