@@ -91,6 +91,7 @@ pub(super) fn read(
     })
 }
 
+/// Reads an installation method, such as `network_mirror { … }`. Paths are relative to `base`.
 fn read_method(
     name: &str,
     method: &Located<Body<'_>>,

@@ -169,6 +169,8 @@ impl<'a> Loader<'a> {
         files
     }
 
+    /// Adds the settings of a file. The errors of all blocks are collected, and unknown names are
+    /// noted.
     fn add(&mut self, body: Body<'_>, errors: &mut Diagnostics) {
         let steps: [fn(&mut Self, Body<'_>) -> Result<()>; 7] = [
             Self::add_client_certificates,
@@ -199,6 +201,7 @@ impl<'a> Loader<'a> {
         }
     }
 
+    /// Adds the `credentials` blocks. A block without a token counts, too: its host needs none.
     fn add_credentials(&mut self, body: Body<'_>) -> Result<()> {
         for (label, block) in body.labelled_blocks("credentials")? {
             let host = hostname(label, &block.location)?;
@@ -230,6 +233,8 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
+    /// Adds the `credentials_helper` block. Blocks in several files must have the same name; the
+    /// last one counts.
     fn add_helper(&mut self, body: Body<'_>) -> Result<()> {
         for (name, block) in body.labelled_blocks("credentials_helper")? {
             // With a slash the program might be outside of the plugin directories.
@@ -237,11 +242,8 @@ impl<'a> Loader<'a> {
                 let message = "a helper's name is part of a program's name and contains no slash";
                 return Err(invalid(message, block.location).into());
             }
-            if let Some(other) = self
-                .config
-                .credentials_helper
-                .as_ref()
-                .filter(|other| other.name != name)
+            if let Some(other) = &self.config.credentials_helper
+                && other.name != name
             {
                 let error = invalid(
                     "there may be only one credentials_helper block",
@@ -304,6 +306,8 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
+    /// Adds the `oci_credentials` blocks, at most one for each repository, and the
+    /// `oci_default_credentials` block.
     fn add_oci(&mut self, body: Body<'_>) -> Result<()> {
         for (label, block) in body.labelled_blocks("oci_credentials")? {
             let credentials = oci::read_credentials(label, &block, &self.environment.secrets)?;

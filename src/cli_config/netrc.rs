@@ -75,6 +75,7 @@ impl Netrc {
         }
     }
 
+    /// Parses `.netrc`. Unknown words are skipped, and a missing value is empty.
     fn parse(text: &str) -> Self {
         let mut machines: Vec<Machine> = Vec::new();
         let mut rest = text;

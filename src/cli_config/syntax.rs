@@ -111,6 +111,8 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Reads a name and its value: `name = value`, `name { … }`, or `name "label" { … }`, which is
+    /// an object with the member `label`.
     fn member(&mut self) -> Result<Member, Fault> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -150,6 +152,7 @@ impl<'a> Parser<'a> {
         })
     }
 
+    /// Reads a string, a heredoc, an object, a list, a number, a boolean or `null`.
     fn value(&mut self) -> Result<Value, Fault> {
         self.depth += 1;
         if self.depth > DEPTH {
@@ -220,6 +223,7 @@ impl<'a> Parser<'a> {
         name
     }
 
+    /// Reads a string between quotes on one line.
     fn string(&mut self) -> Result<String, Fault> {
         let start = self.position;
         self.next();
@@ -261,6 +265,8 @@ impl<'a> Parser<'a> {
         Err(Fault::new(start..start, "the template is not closed"))
     }
 
+    /// Reads the part of an escape sequence behind its backslash. A code that is no character is
+    /// replaced.
     fn escape(&mut self) -> Result<char, Fault> {
         Ok(match self.next() {
             Some('n') => '\n',

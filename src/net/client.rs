@@ -98,6 +98,15 @@ impl<'a> RequestCredentials<'a> {
             RequestCredentials::None | RequestCredentials::Basic(_) => None,
         }
     }
+
+    /// The error of a request with these credentials.
+    fn error(self, url: &Url, kind: RequestErrorKind) -> RequestError {
+        RequestError {
+            url: url.into(),
+            kind,
+            credentials_of: self.host().cloned(),
+        }
+    }
 }
 
 impl Client {
@@ -303,11 +312,7 @@ impl Client {
             ),
             Err(kind) => Err(kind),
         };
-        received.map_err(|kind| RequestError {
-            url: url.into(),
-            kind,
-            credentials_of: credentials.host().cloned(),
-        })
+        received.map_err(|kind| credentials.error(url, kind))
     }
 
     /// Downloads as [`Client::download`] does, with requests that `send` makes from the given
@@ -338,12 +343,9 @@ impl Client {
                 .max(self.settings().timeout)
                 .min(self.settings().download_timeout),
         };
-        let fail = |kind| RequestError {
-            url: url.into(),
-            kind,
-            credentials_of: credentials.host().cloned(),
-        };
-        let token = self.permission(url, credentials).map_err(fail)?;
+        let token = self
+            .permission(url, credentials)
+            .map_err(|kind| credentials.error(url, kind))?;
         let request = Request {
             url,
             headers: HeaderMap::new(),
@@ -353,7 +355,7 @@ impl Client {
         self.repeat(purpose, || {
             receive(self.send_for_success(&request, token.as_ref())?)
         })
-        .map_err(fail)
+        .map_err(|kind| credentials.error(url, kind))
     }
 
     /// The token for a request, if the URL may be requested at all.
@@ -550,12 +552,8 @@ impl Client {
         if !self.internal_hosts.is_limited() {
             return Ok(None);
         }
-        let fail = |kind| RequestError {
-            url: url.into(),
-            kind,
-            credentials_of: None,
-        };
-        self.http_for(url, url).map_err(fail)?;
+        self.http_for(url, url)
+            .map_err(|kind| RequestCredentials::None.error(url, kind))?;
         if url.scheme() != "https" {
             return Ok(Some(url.clone()));
         }
@@ -574,7 +572,7 @@ impl Client {
         match self.send(&request, None) {
             Ok(response) => Ok(Some(redirected(url, &probed, response.url()))),
             Err(failure) if matches!(failure.kind, RequestErrorKind::Internal { .. }) => {
-                Err(fail(failure.kind))
+                Err(RequestCredentials::None.error(url, failure.kind))
             }
             // The program reports why the host does not answer.
             Err(_) => Ok(Some(url.clone())),

@@ -155,6 +155,7 @@ impl RequestError {
         .into()
     }
 
+    /// Help that depends only on the kind of the error, and not on what was requested.
     fn help(&self) -> Option<Help> {
         let words = match &self.kind {
             RequestErrorKind::Unauthorized {
@@ -215,6 +216,8 @@ impl RequestError {
         Some(words.into())
     }
 
+    /// Help for a server that refuses access. `credentials_sent` is whether the request had
+    /// credentials.
     fn login_help(&self, credentials_sent: bool) -> Option<Help> {
         let Some(host) = self.credentials_of.as_ref() else {
             let words =

@@ -44,7 +44,8 @@ impl Pace {
         }
     }
 
-    /// Counts `count` bytes that arrived after a wait.
+    /// Counts `count` bytes that arrived after a wait. Fails after the deadline of the download, or
+    /// if fewer bytes arrived in a window of time than the minimum rate demands.
     pub(super) fn check(&mut self, waited: Duration, count: u64) -> Result<(), Failure> {
         if let Some((end, time_limit)) = self.deadline
             && Instant::now() >= end
@@ -59,7 +60,8 @@ impl Pace {
             return Ok(());
         }
         let rate = u128::from(self.received) * 1000 / self.waited.as_millis();
-        (self.waited, self.received) = (Duration::ZERO, 0);
+        self.waited = Duration::ZERO;
+        self.received = 0;
         if rate < u128::from(self.minimum_rate) {
             return Err(Failure::passing(RequestErrorKind::TooSlow {
                 minimum_rate: self.minimum_rate,

@@ -29,37 +29,59 @@ pub(super) fn download<T>(
     mut send: impl FnMut(HeaderMap) -> Result<Response, Failure>,
     mut consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
 ) -> Result<T, RequestErrorKind> {
-    let mut restarted = None;
+    // The response with which a download starts again, if the server has sent it already.
+    let mut restart_response: Option<Box<Response>> = None;
     loop {
-        let response = restarted
-            .take()
-            .map_or_else(|| send(headers()), |response: Box<Response>| Ok(*response));
-        let received = response.and_then(|response| {
-            let length = response.content_length();
-            let resumption = Resumption::of(&response);
-            let body = Body::new(response, limit, pace.restarted())?;
-            let mut download = Download {
-                body,
-                limit,
-                pace,
-                resumption,
-                retries: &mut retries,
-                send: &mut send,
-                read: 0,
-                end: None,
-            };
-            let consumed = consume(&mut download, length);
-            Ok((consumed, download.end))
-        });
-        let failure = match received {
-            Ok((consumed, None)) => return Ok(consumed),
-            Ok((_, Some(Interruption::Restart(response)))) => {
-                restarted = response;
-                continue;
+        let response = match restart_response.take() {
+            Some(response) => Ok(*response),
+            None => send(headers()),
+        };
+        let start = response.and_then(|response| Start::of(response, limit, pace));
+        let failure = match start {
+            Err(failure) => failure,
+            Ok(start) => {
+                let mut download = Download {
+                    body: start.body,
+                    limit,
+                    pace,
+                    resumption: start.resumption,
+                    retries: &mut retries,
+                    send: &mut send,
+                    read: 0,
+                    end: None,
+                };
+                let consumed = consume(&mut download, start.length);
+                match download.end {
+                    None => return Ok(consumed),
+                    Some(Interruption::Restart(response)) => {
+                        restart_response = response;
+                        continue;
+                    }
+                    Some(Interruption::Failed(failure)) => failure,
+                }
             }
-            Ok((_, Some(Interruption::Failed(failure)))) | Err(failure) => failure,
         };
         retries.wait(failure).map_err(|failure| failure.kind)?;
+    }
+}
+
+/// The first response of a download.
+struct Start {
+    body: Body,
+    /// Length of the content, if it is known.
+    length: Option<u64>,
+    resumption: Option<Resumption>,
+}
+
+impl Start {
+    fn of(response: Response, limit: u64, pace: &Pace) -> Result<Self, Failure> {
+        let length = response.content_length();
+        let resumption = Resumption::of(&response);
+        Ok(Self {
+            body: Body::new(response, limit, pace.restarted())?,
+            length,
+            resumption,
+        })
     }
 }
 
@@ -152,15 +174,16 @@ impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Download<'_, S> {
     /// Continues the body after a failure, or returns the failure if that is not possible.
     fn resume(&mut self, mut failure: Failure) -> Result<(), Interruption> {
         loop {
-            let resumption = self
-                .resumption
-                .as_ref()
-                .filter(|known| (1..known.length).contains(&self.read));
             // Without a strong validator and a length, the parts of two different files could be
             // joined.
-            let Some((resumption, headers)) =
-                resumption.and_then(|known| Some((known, known.headers(self.read)?)))
-            else {
+            let Some(resumption) = &self.resumption else {
+                return Err(Interruption::Failed(failure));
+            };
+            // There is nothing to continue before the first byte and after the last one.
+            if self.read == 0 || self.read >= resumption.length {
+                return Err(Interruption::Failed(failure));
+            }
+            let Some(headers) = resumption.headers(self.read) else {
                 return Err(Interruption::Failed(failure));
             };
             self.retries.wait(failure).map_err(Interruption::Failed)?;
@@ -171,10 +194,10 @@ impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Download<'_, S> {
                     return Ok(());
                 }
                 // The content has changed, or the server ignores ranges and sends the whole.
-                Ok(response) => {
-                    let whole = (response.status() == StatusCode::OK).then(|| Box::new(response));
-                    return Err(Interruption::Restart(whole));
+                Ok(response) if response.status() == StatusCode::OK => {
+                    return Err(Interruption::Restart(Some(Box::new(response))));
                 }
+                Ok(_) => return Err(Interruption::Restart(None)),
                 // 416: the range is outside of the content that the server has now.
                 Err(Failure {
                     kind: RequestErrorKind::Status { status: 416, .. },

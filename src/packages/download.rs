@@ -164,8 +164,8 @@ impl Downloader {
         self.cache.as_ref()?.lookup(package)
     }
 
-    /// The package in `archive`: from the cache if its hash is known and cached, or else from
-    /// `get`, which passes the archive's body to its argument.
+    /// The hashes of the package in `archive`: from the cache if the hash of the archive is known
+    /// and cached, or else from `get`, which passes the archive's body to its argument.
     pub(super) fn fetch(
         &self,
         fetch: &Fetch<'_>,

@@ -64,6 +64,7 @@ impl Method {
         })
     }
 
+    /// Returns the platforms for which the source has packages of a version.
     pub(super) fn platforms(
         &self,
         address: &ProviderAddress,

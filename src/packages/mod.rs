@@ -111,6 +111,8 @@ impl Source {
             .get_or_compute(address, || self.versions_of_methods(address))
     }
 
+    /// Merges the versions of all installation methods for a provider. It is not found only if no
+    /// method has it.
     fn versions_of_methods(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
         let mut merged: Option<Arc<AvailableVersions>> = None;
         let mut all_searched = Vec::new();

@@ -29,6 +29,7 @@ pub(crate) struct Offline {
 }
 
 impl Offline {
+    /// Returns the versions that are locked or in the cache. There may be others.
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
         let packages = self.packages(address);
         let cached = packages.iter().map(|package| package.version.clone());
@@ -88,6 +89,7 @@ impl Offline {
         ))
     }
 
+    /// Returns the hashes of a package from the cache. An archive that is to be kept is not there.
     pub(super) fn package(
         &self,
         Fetch {

@@ -146,6 +146,7 @@ impl Constraint {
         }
     }
 
+    /// Parses a term such as `~> 1.2`.
     fn parse(term: &str) -> Result<Self, ConstraintError> {
         let end = term.find(|c: char| {
             c.is_alphanumeric() || c.is_whitespace() || matches!(c, '*' | '.' | '-' | '+')
@@ -236,6 +237,7 @@ impl ConstraintList {
         Self::parse_terms(text, Constraint::parse_for_module)
     }
 
+    /// Parses terms with commas between them. One comma may stand at the end.
     fn parse_terms(
         text: &str,
         parse: fn(&str) -> Result<Constraint, ConstraintError>,

@@ -101,6 +101,8 @@ fn last(value: &Value, is_wanted: impl Fn(&Member) -> bool) -> Option<&Value> {
         .map(|member| &member.value)
 }
 
+/// Returns the text of a file of credentials with the token of a host added or replaced. Everything
+/// else stays. `None` if the text has no room for it, because a member around it is no object.
 fn with_token(text: &str, root: &Value, host: &Hostname, token: &Token) -> Option<String> {
     let token = serde_json::Value::from(token.reveal()).to_string();
     let host_key = serde_json::Value::from(host.to_string()).to_string();

@@ -87,6 +87,8 @@ impl Credentials {
             .map(|(variable, _)| variable.as_str())
     }
 
+    /// Finds the token of a host, and its origin: a variable of the environment, else a
+    /// `credentials` block, else the credentials helper.
     fn find(&self, host: &Hostname) -> Result<Option<(Token, CredentialsOrigin)>> {
         // OpenTofu and Terraform ask in this order, too: variable, block, helper.
         let found = if let Some((variable, token)) = self.variables.get(host) {
@@ -134,7 +136,7 @@ impl Credentials {
             let error = Diagnostic::error(Code::InvalidArgument, message);
             return Err(error.help("a token is one line of ASCII characters").into());
         }
-        match self.place(host)? {
+        match self.store_of(host)? {
             TokenStore::File(path) => {
                 file::store(&path, host, token)?;
                 Ok(CredentialsOrigin::Block(path))
@@ -150,7 +152,7 @@ impl Credentials {
     /// Deletes the token for a host from where [`Credentials::store`] would put it, and returns
     /// where that is, and whether there was a token.
     pub fn forget(&self, host: &Hostname) -> Result<(CredentialsOrigin, bool)> {
-        match self.place(host)? {
+        match self.store_of(host)? {
             TokenStore::File(path) => {
                 let was_there = file::forget(&path, host)?;
                 Ok((CredentialsOrigin::Block(path), was_there))
@@ -167,7 +169,13 @@ impl Credentials {
         }
     }
 
-    fn place(&self, host: &Hostname) -> Result<TokenStore> {
+    /// Returns the store in which [`Credentials::store`] and [`Credentials::forget`] change a
+    /// token: the credentials helper or the file of credentials.
+    ///
+    /// # Errors
+    /// The token would not be read from there, because a block in a different file or a variable
+    /// precedes it, or there is no such store.
+    fn store_of(&self, host: &Hostname) -> Result<TokenStore> {
         let invalid = |message: String| Diagnostic::error(Code::InvalidCliConfiguration, message);
         let block = self.blocks.get(host);
         // Users write all files but `credentials.tfrc.json` by hand.

@@ -124,6 +124,12 @@ fn locate(tail: &Tail<'_>, end: &End) -> Result<(u64, i64), CentralError> {
     Ok((start, base))
 }
 
+/// Finds the end record: the last one in the file, or the zip64 record to which it refers if a
+/// number does not fit.
+///
+/// # Errors
+/// The archive is damaged, versions of Go read it differently, or the record is before the bytes in
+/// `tail`.
 fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
     let window_start = tail.size().saturating_sub(END_WINDOW);
     let first = usize::try_from(window_start.saturating_sub(tail.start)).unwrap_or(usize::MAX);

@@ -18,7 +18,7 @@ pub(super) fn hash(
     provider_type: &str,
     limits: &Limits,
 ) -> Result<Hashes, PackageError> {
-    let (size, start, bytes) = read_directory(file, limits)?;
+    let EndOfArchive { size, start, bytes } = read_directory(file, limits)?;
     let entries = entries(&bytes, start)?;
     let contents = Contents::new(&entries, provider_type, limits)?;
     let mut archive = Archive::new(file, size);
@@ -44,7 +44,7 @@ pub(crate) fn unpack<E: From<PackageError> + From<io::Error>>(
     limits: &Limits,
     mut place: impl FnMut(&Entry<'_>) -> Result<Option<File>, E>,
 ) -> Result<(), E> {
-    let (size, start, bytes) = read_directory(file, limits)?;
+    let EndOfArchive { size, start, bytes } = read_directory(file, limits)?;
     let entries = entries(&bytes, start).map_err(PackageError::from)?;
     if entries.is_empty() {
         return Err(PackageError::from(Refusal::Empty).into());
@@ -75,12 +75,20 @@ fn entries(bytes: &[u8], start: u64) -> Result<Vec<Entry<'_>>, Refusal> {
     })
 }
 
-/// The size of an archive, and its last bytes, as many as it takes to read the central directory,
-/// with the offset of the first of them.
+/// The end of an archive, from its central directory on.
+struct EndOfArchive {
+    /// Size of the whole archive in bytes.
+    size: u64,
+    /// Offset of the first of the bytes.
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+/// Reads the last bytes of an archive, as many as it takes to read the central directory.
 fn read_directory(
     file: &mut (impl Read + Seek),
     limits: &Limits,
-) -> Result<(u64, u64, Vec<u8>), PackageError> {
+) -> Result<EndOfArchive, PackageError> {
     let size = file.seek(SeekFrom::End(0)).map_err(PackageError::Read)?;
     let mut start = size.saturating_sub(central::END_WINDOW);
     loop {
@@ -99,7 +107,7 @@ fn read_directory(
             }
             // Each time from an earlier offset on, so this ends.
             Err(CentralError::Earlier(offset)) => start = offset,
-            _ => return Ok((size, start, bytes)),
+            _ => return Ok(EndOfArchive { size, start, bytes }),
         }
     }
 }

@@ -113,6 +113,7 @@ fn read_entries<R: Read>(
     }
 }
 
+/// Reads an entry from its local header on, extracts it, and skips its data descriptor.
 fn read_entry<R: Read>(
     source: &mut Source<R>,
     extractor: &mut Extractor,
@@ -174,6 +175,7 @@ fn read_entry<R: Read>(
     })
 }
 
+/// Extracts a compressed entry, of at most `most` bytes.
 fn inflate<R: Read>(
     source: &mut Source<R>,
     extractor: &mut Extractor,

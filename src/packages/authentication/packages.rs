@@ -88,7 +88,11 @@ pub(crate) fn authenticated(
     Ok(h1.first().map(|hash| (*hash).clone()))
 }
 
-/// The entry for a platform; none if there is no map.
+/// Returns the registry's report about the package for a platform; `None` if it reports nothing
+/// about any package.
+///
+/// # Errors
+/// It reports something that is no platform, not this package, or no size of it.
 fn report_of<'a>(
     reports: &'a BTreeMap<String, PackageReport>,
     platform: &Platform,

@@ -180,6 +180,7 @@ impl Methods<'_> {
         Ok(Method::new(kind, method.providers.clone()))
     }
 
+    /// Makes the source of an installation method.
     fn kind(&self, method: &InstallationMethod) -> Result<SourceKind> {
         let downloader = match method.download_retries {
             Some(retries) => self.downloader.with_retries(retries),

@@ -77,6 +77,7 @@ impl FilesystemMirror {
         directories
     }
 
+    /// Returns the versions in the directory, with the platforms of their packages.
     pub(in crate::packages) fn versions(
         &self,
         address: &ProviderAddress,

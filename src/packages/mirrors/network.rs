@@ -153,6 +153,7 @@ impl NetworkMirror {
         }
     }
 
+    /// Requests the versions of a provider: its `index.json`.
     pub(in crate::packages) fn versions(
         &self,
         address: &ProviderAddress,
@@ -244,6 +245,7 @@ impl NetworkMirror {
         drop(self.document(&package.address, &package.version));
     }
 
+    /// Requests the document about a version, such as `1.0.0.json`, once in a run.
     fn document(
         &self,
         address: &ProviderAddress,

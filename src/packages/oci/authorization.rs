@@ -181,8 +181,11 @@ impl Requester<'_> {
         Ok(realm)
     }
 
+    /// Checks that the login may be sent to the token server at `realm`: it is on the registry's
+    /// host or known to belong to the registry, or the user has the same login for its host.
+    ///
     /// # Errors
-    /// The token server is on a host to which the login must not be sent.
+    /// The token server is on any other host.
     fn check_host(&self, realm: &Url, found: &FoundLogin) -> Result<(), Failure> {
         let host = realm.host_str().unwrap_or_default();
         if self.registry.host_str() == Some(host)
@@ -198,10 +201,8 @@ impl Requester<'_> {
             name: self.repository.name.clone(),
         };
         // A user who stored the same login for the server's own host trusts that host with it.
-        if self
-            .logins
-            .find(&at_realm)
-            .is_ok_and(|other| other.is_some_and(|other| other.login == found.login))
+        if let Ok(Some(login_at_realm)) = self.logins.find(&at_realm)
+            && login_at_realm.login == found.login
         {
             return Ok(());
         }

@@ -173,10 +173,10 @@ impl RepositoryClient<'_> {
             // Without a repository, the provider has no versions here. A host that is no registry
             // is an error.
             let Some((next, bytes)) = page? else {
-                return self
-                    .is_registry()
-                    .then_some(None)
-                    .ok_or(request_error(&url, RequestErrorKind::NotFound));
+                if self.is_registry() {
+                    return Ok(None);
+                }
+                return Err(request_error(&url, RequestErrorKind::NotFound));
             };
             let list: TagList = serde_json::from_slice(&bytes).map_err(|error| {
                 let why = format!(
@@ -187,13 +187,8 @@ impl RepositoryClient<'_> {
                 request_error(&url, RequestErrorKind::InvalidBody(why))
             })?;
             size += bytes.len() as u64;
-            tags.extend(
-                list.tags
-                    .unwrap_or_default()
-                    .0
-                    .into_iter()
-                    .filter(|tag| tag.len() <= LONGEST_TAG),
-            );
+            let names = list.tags.unwrap_or_default().0;
+            tags.extend(names.into_iter().filter(|tag| tag.len() <= LONGEST_TAG));
             if size > MAXIMUM_TAG_LIST_BYTES {
                 return Err(request_error(
                     &url,
@@ -379,7 +374,7 @@ impl RepositoryClient<'_> {
         request: impl Fn(Option<&HeaderValue>) -> std::result::Result<Response, Failure>,
     ) -> std::result::Result<Response, Failure> {
         let mut authorization = lock(&self.session.authorization).clone();
-        let mut fresh = false;
+        let mut is_fresh = false;
         for _ in 0..MOST_AUTHORIZATIONS {
             let header = authorization
                 .as_ref()
@@ -389,18 +384,18 @@ impl RepositoryClient<'_> {
                 return Ok(response);
             }
             // Only the registry itself may request credentials, not the target of a redirect.
-            let at_home = response.url().origin() == url.origin();
-            let sent = authorization.is_some() && at_home;
-            let is_challenge = response.status() == StatusCode::UNAUTHORIZED && at_home;
-            let next = if is_challenge {
-                self.renew(&response, authorization.as_ref(), fresh)?
-            } else {
-                None
-            };
-            let Some(next) = next else {
-                return Err(refusal(response, sent));
-            };
-            (authorization, fresh) = (Some(next), true);
+            let is_from_registry = response.url().origin() == url.origin();
+            let is_challenge = response.status() == StatusCode::UNAUTHORIZED && is_from_registry;
+            let mut next = None;
+            if is_challenge {
+                next = self.renew(&response, authorization.as_ref(), is_fresh)?;
+            }
+            if next.is_none() {
+                let credentials_sent = authorization.is_some() && is_from_registry;
+                return Err(refusal(response, credentials_sent));
+            }
+            authorization = next;
+            is_fresh = true;
         }
         Err(Failure::lasting(RequestErrorKind::Unauthorized {
             status: 401,

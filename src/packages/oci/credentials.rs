@@ -93,7 +93,7 @@ impl OciLogins {
                 let registry = &repository.registry;
                 let key = (name.clone(), registry.clone());
                 self.from_helpers
-                    .get_or_compute(&key, || self.ask(&name, &origin, registry))
+                    .get_or_compute(&key, || self.ask_helper(&name, &origin, registry))
             }
             Err(problem) => Err(Diagnostic::error(Code::InvalidCliConfiguration, problem).into()),
         }
@@ -201,7 +201,9 @@ impl OciLogins {
         Ok(files)
     }
 
-    fn ask(&self, name: &str, origin: &str, registry: &str) -> Result<Option<FoundLogin>> {
+    /// Returns the login that the credential helper `docker-credential-NAME` has for a registry.
+    /// `origin` describes the setting that names the helper.
+    fn ask_helper(&self, name: &str, origin: &str, registry: &str) -> Result<Option<FoundLogin>> {
         let path = self.environment.os_variable("PATH").unwrap_or_default();
         let servers = server_names(registry);
         let Some(program) = credential_helper::find(name, std::env::split_paths(&path)) else {

@@ -57,7 +57,8 @@ impl<'a> ProviderTag<'a> {
             let message = format!("{version} cannot be mirrored: it is too long for a tag");
             return Err(Diagnostic::error(Code::InvalidArgument, message).into());
         }
-        tag.targets = tag.index()?.1;
+        let (_, targets) = tag.index()?;
+        tag.targets = targets;
         Ok(tag)
     }
 

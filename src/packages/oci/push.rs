@@ -91,6 +91,7 @@ impl RepositoryClient<'_> {
         Diagnostics::from(self.source_error(error, what)).map(|error| error.note(note.clone()))
     }
 
+    /// Sends content to a URL. A file may take as long as a download.
     fn upload(
         &self,
         method: &Method,

@@ -213,6 +213,7 @@ impl Discovery {
         }
     }
 
+    /// Requests the service discovery document of a host, once in a run.
     fn document(
         &self,
         host: &Hostname,

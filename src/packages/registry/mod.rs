@@ -352,6 +352,7 @@ impl Registry {
         // The metadata of one platform lead to SHA256SUMS, which lists the packages of all.
         let metadata = self.protocol.metadata(&first).ok()?;
         let release = self.release(&metadata).ok()?;
+        // The registry may report a different package now.
         release
             .check(&package.platform, digest.zh.value(), &digest)
             .ok()?;

@@ -78,7 +78,7 @@ impl Protocol {
         Ok(service.origin())
     }
 
-    /// "List Available Versions".
+    /// Requests the versions of a provider ("List Available Versions" in the protocol).
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
         let Answer { asked, result } = self.ask(
             address,
@@ -109,6 +109,8 @@ impl Protocol {
             .get_or_compute(package, || self.fetch_metadata(package).map(Arc::new))
     }
 
+    /// Requests the metadata of a package. They must be about its platform, and for a protocol that
+    /// provlock supports.
     fn fetch_metadata(&self, package: &PackageId) -> Result<Metadata> {
         let PackageId {
             address,

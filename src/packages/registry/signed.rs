@@ -110,6 +110,8 @@ impl SignedReleases {
             .get_or_compute(&key, || self.verify(metadata, &key).map(Arc::new))
     }
 
+    /// Fetches SHA256SUMS and its signature, verifies the signature with the keys, and notes the
+    /// result in the cache.
     fn verify(&self, metadata: &Metadata, key: &SumsKey) -> Result<SignedSums> {
         let PackageId {
             address, version, ..

@@ -166,7 +166,8 @@ impl State {
                 .map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
 
-    /// Returns the usable facts in an answer.
+    /// Notes that a request has ended, and returns the facts in its answer. The registry is given
+    /// up if it is slow, fails several times in a row, or sends too much.
     fn end(
         &mut self,
         now: Instant,
@@ -175,7 +176,8 @@ impl State {
         let waited = self.waited_until(now);
         self.waiting -= 1;
         if self.waiting == 0 {
-            (self.waited, self.since) = (waited, None);
+            self.waited = waited;
+            self.since = None;
         }
         if waited >= TIME_LIMIT_OF_ALL || matches!(answer, Err(FactsError::Late)) {
             self.give_up("its registry did not answer in time");

@@ -97,6 +97,11 @@ pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Vec<Entity>, Str
     }
 }
 
+/// Parses the packets of keys. Unsupported packets are skipped, and malformed ones stay in their
+/// place, so that the key around them can be refused.
+///
+/// # Errors
+/// The text ends within a packet.
 fn parse(bytes: &[u8]) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     for packet in PacketParser::new(bytes) {
@@ -133,6 +138,11 @@ pub(super) fn is_unsupported(error: &pgp::errors::Error) -> bool {
 }
 
 impl Entity {
+    /// Reads a key: the packet of its primary key, and the packets up to the next primary key.
+    ///
+    /// # Errors
+    /// The key is unsupported or malformed, has no valid user ID or a wrong self-signature, or the
+    /// budget for checking signatures is used up.
     fn read(primary: PublicKey, group: Vec<Part>, budget: &mut Budget) -> Result<Self, String> {
         if primary.version() != KeyVersion::V4
             || !signs(primary.algorithm())
@@ -170,6 +180,12 @@ impl Entity {
         }
     }
 
+    /// Adds a user ID with its signatures, if the primary key has signed or revoked it. Signatures
+    /// by other keys are skipped.
+    ///
+    /// # Errors
+    /// A signature of a different kind follows the user ID, or a signature by the primary key is
+    /// wrong.
     fn add_identity(
         &mut self,
         id: &UserId,
@@ -207,6 +223,8 @@ impl Entity {
         Ok(())
     }
 
+    /// Adds a subkey with its newest binding signature. A subkey that may sign must have signed the
+    /// primary key in return.
     fn add_subkey(
         &mut self,
         key: PublicSubkey,

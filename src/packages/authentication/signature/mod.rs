@@ -323,7 +323,8 @@ impl<'a> CandidateKey<'a> {
         None
     }
 
-    /// Times in seconds since 1970.
+    /// Returns the reason why a key or signature is not valid `now`: it was made later, or has
+    /// expired. Times are in seconds since 1970.
     fn expired(
         &self,
         what: &'static str,
@@ -331,11 +332,19 @@ impl<'a> CandidateKey<'a> {
         expires: Option<u64>,
         now: u64,
     ) -> Option<Expired> {
-        let (verb, time) = match expires {
-            _ if created > now => ("is not valid before", created),
-            Some(expires) if now > expires => ("expired on", expires),
-            _ => return None,
-        };
+        let verb;
+        let time;
+        if created > now {
+            verb = "is not valid before";
+            time = created;
+        } else if let Some(expires) = expires
+            && now > expires
+        {
+            verb = "expired on";
+            time = expires;
+        } else {
+            return None;
+        }
         let mut date = "a date that cannot be shown".to_owned();
         if let Ok(time) = i64::try_from(time)
             && let Ok(time) = Timestamp::from_second(time)
