@@ -121,6 +121,8 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Reads a value. Objects and arrays that are nested deeper than `levels` are not read, and
+    /// become null.
     fn value(&self, value: &'a RawValue, depth: usize) -> Result<Value, Fault> {
         let written = value.get();
         let span = self.span(written);

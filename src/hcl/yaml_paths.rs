@@ -77,6 +77,8 @@ impl Reader<'_> {
         Some(after)
     }
 
+    /// Reads the node at an event, and returns the position after it. An alias has the values of
+    /// its anchor at the current path, too.
     fn entered_node(&mut self, at: usize) -> Option<usize> {
         let anchor = match self.events.get(at)? {
             // An alias repeats the values of its anchor, so that a change of the anchor is seen at
@@ -124,6 +126,8 @@ impl Reader<'_> {
         Some(at + 1)
     }
 
+    /// Reads the members of a mapping from the event after its start, and returns the position
+    /// after its end.
     fn mapping(&mut self, start: usize) -> Option<usize> {
         let mut at = start;
         while *self.events.get(at)? != Event::MappingEnd {

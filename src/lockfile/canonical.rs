@@ -81,6 +81,7 @@ fn stands_for_itself(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'$' | b'%')
 }
 
+/// Adds a value as it is written between the quotes of a string of HCL.
 fn push_escaped(text: &mut String, value: &str) {
     let mut characters = value.chars().peekable();
     while let Some(c) = characters.next() {

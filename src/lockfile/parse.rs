@@ -26,7 +26,7 @@ use super::module::{LockedModule, MODULE_LOCK_FILE_NAME};
 use super::raw_entry::{
     Attribute, AttributeLayout, PerAttribute, Problems, RawEntry, Text, ValueRepair,
 };
-use super::recognise::recognise;
+use super::recognise::entries_if_canonical;
 
 /// Reads a lock file of providers. `path` is how diagnostics name it; the dialect gives the host of
 /// an address without one.
@@ -46,17 +46,17 @@ impl ModuleLockFile {
 
 /// [`parse`] for any kind of entry.
 pub fn parse_as<T: EntryKind>(path: &Path, bytes: &[u8], dialect: Dialect) -> Parsed<T> {
-    parse_with(recognise::<T>, path, bytes, dialect)
+    parse_with(entries_if_canonical::<T>, path, bytes, dialect)
 }
 
-/// Reads a lock file, with hcl-edit only if `recognise` does not recognise it.
+/// Reads a lock file, with hcl-edit only if `entries_if_canonical` returns `None`.
 pub(super) fn parse_with<T: EntryKind>(
-    recognise: impl Fn(&str) -> Option<Vec<RawEntry<'_>>>,
+    entries_if_canonical: impl Fn(&str) -> Option<Vec<RawEntry<'_>>>,
     path: &Path,
     bytes: &[u8],
     dialect: Dialect,
 ) -> Parsed<T> {
-    read(recognise, path, bytes, dialect, None).finish(bytes)
+    read(entries_if_canonical, path, bytes, dialect, None).finish(bytes)
 }
 
 /// Returns the values that are not in canonical form, and the file. Other problems are not
@@ -66,13 +66,19 @@ pub(super) fn values_to_repair<T: EntryKind>(
     bytes: &[u8],
     dialect: Dialect,
 ) -> (Arc<SourceFile>, Vec<ValueRepair>) {
-    let reader: Reader<T> = read(recognise::<T>, path, bytes, dialect, Some(Vec::new()));
+    let repairs = Some(Vec::new());
+    let reader: Reader<T> = read(entries_if_canonical::<T>, path, bytes, dialect, repairs);
     let Problems { file, repairs, .. } = reader.problems;
     (file, repairs.unwrap_or_default())
 }
 
+/// Reads the entries and the problems of a lock file.
+///
+/// `entries_if_canonical` returns the entries of a text in canonical form without hcl-edit, which
+/// takes much longer; every other text is parsed. With `repairs`, values that are not in canonical
+/// form are collected there instead of reported.
 fn read<T: EntryKind>(
-    recognise: impl Fn(&str) -> Option<Vec<RawEntry<'_>>>,
+    entries_if_canonical: impl Fn(&str) -> Option<Vec<RawEntry<'_>>>,
     path: &Path,
     bytes: &[u8],
     dialect: Dialect,
@@ -84,20 +90,20 @@ fn read<T: EntryKind>(
         path,
         decoded.map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed),
     );
-    let problems = Problems {
-        file,
-        remedy: T::remedy(),
-        repairs,
-        canonical_help: T::CANONICAL_HELP,
-        diagnostics: Vec::new(),
-    };
     let mut reader = Reader {
-        problems,
+        problems: Problems {
+            file,
+            remedy: T::remedy(),
+            repairs,
+            canonical_help: T::CANONICAL_HELP,
+            diagnostics: Vec::new(),
+        },
         dialect,
         entries: Vec::new(),
         blocks: Vec::new(),
     };
-    match decoded {
+    let text = match decoded {
+        Ok(text) => text,
         Err(error) => {
             let start = error.valid_up_to();
             let encoding = if files::is_utf16(bytes) {
@@ -108,16 +114,21 @@ fn read<T: EntryKind>(
             reader
                 .problems
                 .syntax_error(start..start, format!("the lock file is {encoding}"));
+            return reader;
         }
-        // Without Git LFS, a checkout has a pointer in place of the file.
-        Ok(_) if is_lfs_pointer(bytes) => reader.problems.lfs_pointer(),
-        // Nearly all lock files are canonical, and are read without the HCL parser.
-        Ok(text) => match recognise(text) {
-            Some(entries) => entries
-                .into_iter()
-                .for_each(|entry| reader.read_recognised(entry)),
-            None => reader.parse(text),
-        },
+    };
+    // Without Git LFS, a checkout has a pointer in place of the file.
+    if is_lfs_pointer(bytes) {
+        reader.problems.lfs_pointer();
+        return reader;
+    }
+    match entries_if_canonical(text) {
+        Some(entries) => {
+            for entry in entries {
+                reader.read_canonical(entry);
+            }
+        }
+        None => reader.parse(text),
     }
     reader
 }
@@ -131,6 +142,8 @@ struct Reader<T: EntryKind> {
 }
 
 impl<T: EntryKind> Reader<T> {
+    /// Returns the lock file, unless a problem is an error, and the problems in the order of their
+    /// positions.
     fn finish(mut self, bytes: &[u8]) -> Parsed<T> {
         self.report_duplicates();
         let Problems {
@@ -149,31 +162,34 @@ impl<T: EntryKind> Reader<T> {
         let failed = diagnostics
             .iter()
             .any(|diagnostic| diagnostic.severity == Severity::Error);
-        let lock_file = (!failed).then(|| LockFileOf {
-            file,
-            mark: if bytes.starts_with(BYTE_ORDER_MARK) {
-                BYTE_ORDER_MARK
-            } else {
-                &[]
-            },
-            dialect: self.dialect,
-            locks: self
-                .entries
-                .iter()
-                .map(|entry| (entry.address.clone(), entry.locked.clone()))
-                .collect(),
-            indexes: self
-                .entries
-                .iter()
-                .enumerate()
-                .map(|(index, entry)| (entry.address.clone(), index))
-                .collect(),
-            entries: self.entries,
-            blocks: self.blocks,
-            is_new: false,
-        });
+        if failed {
+            return Parsed {
+                lock_file: None,
+                diagnostics,
+            };
+        }
+
+        let mut mark: &'static [u8] = &[];
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            mark = BYTE_ORDER_MARK;
+        }
+        let mut locks = BTreeMap::new();
+        let mut indexes = BTreeMap::new();
+        for (index, entry) in self.entries.iter().enumerate() {
+            locks.insert(entry.address.clone(), Arc::clone(&entry.locked));
+            indexes.insert(entry.address.clone(), index);
+        }
         Parsed {
-            lock_file,
+            lock_file: Some(LockFileOf {
+                file,
+                mark,
+                dialect: self.dialect,
+                locks,
+                indexes,
+                entries: self.entries,
+                blocks: self.blocks,
+                is_new: false,
+            }),
             diagnostics,
         }
     }
@@ -281,12 +297,13 @@ impl<T: EntryKind> Reader<T> {
         }
     }
 
-    fn read_recognised(&mut self, written: RawEntry<'_>) {
+    fn read_canonical(&mut self, written: RawEntry<'_>) {
         let span = written.span.clone();
         let entry = self.read_entry(written);
         self.blocks.push(TopLevelBlock { span, entry });
     }
 
+    /// Reads the entries of a parsed file, and reports everything beside them.
     fn read_file(&mut self, body: &Body) {
         for structure in body {
             let span = span_of(structure);

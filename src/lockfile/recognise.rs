@@ -12,7 +12,7 @@ use super::raw_entry::{Attribute, AttributeLayout, PerAttribute, RawEntry, Text}
 ///
 /// Lines of comments and blank lines may stand between blocks. A string contains one line of ASCII
 /// without `\`, `$` and `%`, so that its value is its text.
-pub(super) fn recognise<T: EntryKind>(text: &str) -> Option<Vec<RawEntry<'_>>> {
+pub(super) fn entries_if_canonical<T: EntryKind>(text: &str) -> Option<Vec<RawEntry<'_>>> {
     let mut cursor = Cursor { text, position: 0 };
     let mut entries = Vec::new();
     loop {
@@ -54,6 +54,7 @@ impl<'a> Cursor<'a> {
         Some(())
     }
 
+    /// Reads an entry: attributes in the order of [`EntryKind::ATTRIBUTES`], then the hashes.
     fn entry<T: EntryKind>(&mut self) -> Option<RawEntry<'a>> {
         let start = self.position;
         self.take(T::BLOCK)?;

@@ -144,6 +144,7 @@ impl ComparedSettings<'_> {
 /// Name that stands for any namespace or type.
 const ANY: &str = "any";
 
+/// Returns the hosts, namespaces and providers that a policy allows, each with its key in the file.
 fn named_addresses(policy: &Policy) -> Vec<(&'static str, ProviderAddress)> {
     let mut named = Vec::new();
     for rules in &policy.rules {
@@ -288,6 +289,8 @@ fn root_modules(before: &[&Glob], now: &[&Glob]) -> Effect {
     }
 }
 
+/// Adds the differences between the policies of a file before and now. `above` is the policy of
+/// files in directories above.
 fn compare_policies(
     before: &Policy,
     now: &Policy,
@@ -511,6 +514,7 @@ impl PossibleLevels {
         Self { general, of_paths }
     }
 
+    /// Compares the levels that a finding may have before and now.
     fn compare(&self, now: &Self) -> Effect {
         let globs_before = self.of_paths.iter().map(|(globs, _)| globs);
         let globs_now = now.of_paths.iter().map(|(globs, _)| globs);

@@ -114,17 +114,18 @@ impl<'a> Ignored<'a> {
         above: Option<Arc<Rules>>,
         is_there: impl Fn(&str) -> bool,
     ) -> Option<Arc<Rules>> {
+        let mut files = Vec::new();
+        for file in FILES {
+            let first_part = file.split('/').next().unwrap_or(file);
+            if is_there(first_part) {
+                files.push(file);
+            }
+        }
         // Most directories have none of these files, and `is_there` knows it without a system call.
-        let mut files = FILES
-            .into_iter()
-            .filter(|file| is_there(file.split('/').next().unwrap_or(file)))
-            .peekable();
-        let patterns = files
-            .peek()
-            .is_some()
-            .then(|| lock(&self.known).patterns(self.tree, directory, files))
-            .flatten();
-        match patterns {
+        if files.is_empty() {
+            return above;
+        }
+        match lock(&self.known).patterns(self.tree, directory, files) {
             Some(patterns) => Some(Arc::new(Rules { patterns, above })),
             None => above,
         }
@@ -155,12 +156,7 @@ impl<'a> Ignored<'a> {
 
 impl Known {
     /// The patterns of a directory, if it has any.
-    fn patterns(
-        &mut self,
-        tree: &Tree,
-        directory: &Path,
-        files: impl Iterator<Item = &'static str>,
-    ) -> Option<Gitignore> {
+    fn patterns(&mut self, tree: &Tree, directory: &Path, files: Vec<&str>) -> Option<Gitignore> {
         let mut builder = GitignoreBuilder::new(directory);
         for name in files {
             let path = directory.join(name);

@@ -52,18 +52,12 @@ impl fmt::Display for SafeUrl {
         let Some(query) = self.query() else {
             return Ok(());
         };
-        let (public, others): (Vec<_>, Vec<_>) =
+        let (mut shown_parameters, hidden): (Vec<_>, Vec<_>) =
             query.split('&').partition(|parameter| is_public(parameter));
-        let hidden = (!others.is_empty()).then_some("[redacted]");
-        write!(
-            f,
-            "?{}",
-            public
-                .into_iter()
-                .chain(hidden)
-                .collect::<Vec<_>>()
-                .join("&")
-        )
+        if !hidden.is_empty() {
+            shown_parameters.push("[redacted]");
+        }
+        write!(f, "?{}", shown_parameters.join("&"))
     }
 }
 

@@ -142,6 +142,7 @@ impl Secrets {
         self.replace(text, |secret| "*".repeat(secret.len()))
     }
 
+    /// Replaces the secrets that are known, and then everything in the text that looks like one.
     fn replace(&self, text: &str, with: impl Fn(&str) -> String) -> String {
         let mut shown = text.to_owned();
         let secrets = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -262,6 +263,8 @@ fn next_password_or_user(text: &str, from: usize) -> Option<Range<usize>> {
     next_login(text, from, true)
 }
 
+/// Returns the range of the first login in an address at or after a position, unless it is redacted
+/// already.
 fn next_login(text: &str, mut from: usize, hides_users: bool) -> Option<Range<usize>> {
     loop {
         let mark = next_authority(text, from)?;

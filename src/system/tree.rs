@@ -473,6 +473,8 @@ impl Overlay {
             .take_while(move |(below, _)| below.starts_with(path))
     }
 
+    /// Returns the entries of a directory: files on disk, if it is in the work tree, and files that
+    /// the tree has in their place.
     fn entries(&self, found: &Found) -> io::Result<Vec<Entry>> {
         let directory = &found.path;
         if found.node.kind() != Kind::Directory {

@@ -28,6 +28,8 @@ pub(crate) fn constant_number(expression: &Expression) -> Option<String> {
     evaluate(expression)?.text()
 }
 
+/// Computes an expression of numbers; `None` for any other expression, and if a number has too many
+/// digits.
 fn evaluate(expression: &Expression) -> Option<Number> {
     match expression {
         Expression::Parenthesis(inner) => evaluate(inner.inner()),

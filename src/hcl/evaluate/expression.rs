@@ -90,6 +90,7 @@ impl Evaluator<'_> {
         }
     }
 
+    /// Evaluates an expression by its kind.
     fn outcome(&self, expression: &Expression, scope: Enclosing) -> Outcome {
         match expression {
             Expression::Null(_) => Ok(Value::Null),
@@ -217,6 +218,7 @@ impl Evaluator<'_> {
         Value::object(members)
     }
 
+    /// Calls a function with evaluated arguments.
     fn call(&self, call: &FuncCall, scope: Enclosing) -> Outcome {
         let namespace = call.name.namespace.as_slice();
         let is_core = matches!(namespace, [core] if core.as_str() == "core");
@@ -273,6 +275,7 @@ impl Evaluator<'_> {
         self.traverse(value, &traversal.operators, scope)
     }
 
+    /// Follows operators from a value: attributes, indexes and splats.
     fn traverse(
         &self,
         mut value: Value,
@@ -312,6 +315,8 @@ impl Evaluator<'_> {
         Ok(value)
     }
 
+    /// Follows operators from each item of a list. A value that is no list is a list of one; null
+    /// is an empty one.
     fn splat(
         &self,
         value: &Value,
@@ -335,6 +340,7 @@ impl Evaluator<'_> {
         Value::list(results)
     }
 
+    /// Evaluates `[for …]` and `{for …}`. With `...`, items with the same key become a list.
     fn for_expression(&self, expression: &ForExpr, scope: Enclosing) -> Outcome {
         let intro = &expression.intro;
         let names = [intro.key_var.as_ref(), Some(&intro.value_var)];
@@ -367,14 +373,12 @@ impl Evaluator<'_> {
         }
         let mut object = Members::new();
         for (key, mut values) in members {
-            let value = match values.pop() {
-                Some(value) if !expression.grouping => value,
-                last => {
-                    values.extend(last);
-                    Value::list(values)?
-                }
-            };
-            object.insert(key, value);
+            if expression.grouping {
+                object.insert(key, Value::list(values)?);
+            } else if let Some(value) = values.pop() {
+                // Without grouping, each key has one item.
+                object.insert(key, value);
+            }
         }
         Value::object(object)
     }

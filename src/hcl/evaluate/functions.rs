@@ -56,6 +56,7 @@ pub(crate) fn call(name: &str, arguments: &[Value]) -> Outcome {
     }
 }
 
+/// Functions of lists.
 fn of_list(name: &str, arguments: &[Value]) -> Outcome {
     match (name, arguments) {
         // An index beyond the end starts again at the first item.
@@ -113,6 +114,7 @@ fn convert(name: &str, value: &Value) -> Outcome {
     }
 }
 
+/// Functions of one text.
 fn of_one_text(name: &str, text: &str) -> Outcome {
     let result = match name {
         "lower" | "upper" if !text.is_ascii() => {

@@ -26,6 +26,7 @@ pub(crate) fn parse_literal(text: &str) -> Outcome {
     }
 }
 
+/// Converts an expression that contains no references, functions or templates.
 fn as_literal(expression: Expression) -> Outcome<::hcl::Value> {
     Ok(match expression {
         Expression::Null => ::hcl::Value::Null,

@@ -139,6 +139,8 @@ impl Evaluator<'_> {
         Ok(())
     }
 
+    /// Adds the branch of `%{ if … }` that the condition selects. If the condition is unknown, adds
+    /// both as a piece that may be either.
     fn if_directive(
         &self,
         directive: &IfDirective,

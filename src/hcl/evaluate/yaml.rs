@@ -49,6 +49,8 @@ impl<'a> Reader<'a> {
             .map_or_else(not_read, |(event, _)| Ok(event))
     }
 
+    /// Reads the value that begins with an event. In the events, `0, None` means that the value has
+    /// no anchor and no tag.
     fn node(&mut self, event: Event<'a>, depth: usize) -> Outcome {
         self.values += 1;
         if depth > MAX_DEPTH || self.values > MAX_VALUES {

@@ -89,6 +89,7 @@ impl<T: EntryKind> LockFileOf<T> {
         }
     }
 
+    /// Returns the text of the file with the entries `new`. An empty file gets the canonical text.
     fn edited_text(&self, new: &LocksOf<T>, unsorted: UnsortedHashes) -> String {
         let text = &self.file.text;
         let line_break = trivia::dominant_line_break(text);
@@ -282,6 +283,7 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
         }
     }
 
+    /// Joins the sections of the file.
     fn text(self) -> String {
         let mut text = String::new();
         // The text after removed entries takes their place, after the separate comments before

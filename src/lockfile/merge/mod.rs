@@ -87,6 +87,10 @@ fn shown_version<T: EntryKind>(entry: Option<&T>) -> String {
     }
 }
 
+/// Merges an entry of three versions of a file; `None` is an entry that a version does not have.
+///
+/// # Errors
+/// Both sides changed it in ways that exclude each other.
 fn merge_entry<T: EntryKind>(
     base: Option<&Arc<T>>,
     ours: Option<&Arc<T>>,

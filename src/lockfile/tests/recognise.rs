@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::super::parse::parse_with;
-use super::super::recognise::recognise;
+use super::super::recognise::entries_if_canonical;
 use super::super::{
     EntryKind, LockedModule, LockedProvider, ModuleLocks, canonical_text, parse_as,
 };
@@ -30,7 +30,7 @@ pub(super) fn is_recognised_as<T: EntryKind>(bytes: &[u8]) -> bool {
         assert_eq!(format!("{quick:?}"), format!("{thorough:?}"));
     }
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    std::str::from_utf8(text).is_ok_and(|text| recognise::<T>(text).is_some())
+    std::str::from_utf8(text).is_ok_and(|text| entries_if_canonical::<T>(text).is_some())
 }
 
 /// The files below a folder that end in `.hcl`.
