@@ -164,16 +164,16 @@ impl Walk<'_> {
                 return None;
             }
         };
-        let problem = match ConstraintList::parse_for_module(&text) {
-            _ if !matches!(source, ModuleSource::Registry(_)) => {
-                format!("module \"{key}\" has a version, which only modules of a registry have")
-            }
-            Ok(constraints) if !text.trim().is_empty() => return Some(constraints),
-            Ok(_) => {
-                format!("the version of module \"{key}\" is empty; omit it to allow every version")
-            }
-            Err(error) => {
-                format!("{text:?} is not a version constraint for module \"{key}\": {error}")
+        let problem = if !matches!(source, ModuleSource::Registry(_)) {
+            format!("module \"{key}\" has a version, which only modules of a registry have")
+        } else if text.trim().is_empty() {
+            format!("the version of module \"{key}\" is empty; omit it to allow every version")
+        } else {
+            match ConstraintList::parse_for_module(&text) {
+                Ok(constraints) => return Some(constraints),
+                Err(error) => {
+                    format!("{text:?} is not a version constraint for module \"{key}\": {error}")
+                }
             }
         };
         let error =
@@ -198,6 +198,8 @@ impl Walk<'_> {
         package
     }
 
+    /// Returns the package of a call: installed, from the cache, or fetched. `None` if it is
+    /// fetched in the next pass, or if it is not known, which is reported.
     fn resolve(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
         let resolution = match self.input.resolver {
             Some(resolve) => resolve(call),
@@ -506,8 +508,10 @@ fn text(scope: &Scope<'_>, written: &Attribute) -> (Result<Option<String>, Unkno
         return (Ok(Some(digits)), Origin::default());
     }
     let (value, origin) = scope.evaluate_with_origin(written);
+    if value.is_null() {
+        return (Ok(None), origin);
+    }
     let text = match value.as_string() {
-        _ if value.is_null() => Ok(None),
         Ok(text) => Ok(Some(text.to_string())),
         Err(stop) => Err(stop.at(|| Some(written.location.clone())).as_ref().clone()),
     };

@@ -192,6 +192,8 @@ impl Decoder<'_> {
         self.files.diagnostics.push(diagnostic);
     }
 
+    /// Decodes a `terraform` block. Of several blocks that say where the state is stored, the last
+    /// one counts.
     fn terraform(&mut self, block: &Block) -> Result<(), Fault> {
         let content = block.content(&TERRAFORM)?;
         let required = content
@@ -204,26 +206,23 @@ impl Decoder<'_> {
             ConstraintList::merge([&self.files.required_version, &required]);
         self.each(content, |decoder, block| {
             let kind = block.kind;
-            let (backend, state_store) = match kind {
+            let mut state_store = None;
+            let backend = match kind {
                 "required_providers" => return decoder.required_providers(&block),
-                "backend" if block.labels[0].text == "local" => {
-                    (Backend::Local(state_paths(&block)), None)
+                "backend" if block.labels[0].text == "local" => Backend::Local(state_paths(&block)),
+                "backend" => Backend::Remote(format!("backend {:?}", block.labels[0].text)),
+                "state_store" => {
+                    state_store = decoder.state_store(&block)?;
+                    Backend::Remote(kind.to_owned())
                 }
-                "backend" => (
-                    Backend::Remote(format!("backend {:?}", block.labels[0].text)),
-                    None,
-                ),
-                "state_store" => (
-                    Backend::Remote(kind.to_owned()),
-                    decoder.state_store(&block)?,
-                ),
-                _ => (Backend::Remote(kind.to_owned()), None),
+                _ => Backend::Remote(kind.to_owned()),
             };
             let name = match &backend {
                 Backend::Local(_) => "backend \"local\"".to_owned(),
                 Backend::Remote(name) => name.clone(),
             };
-            (decoder.files.backend, decoder.files.state_store) = (Some(backend), state_store);
+            decoder.files.backend = Some(backend);
+            decoder.files.state_store = state_store;
             decoder.files.cloud_host = cloud_host(&block);
             decoder.files.storage = Some(StorageBlock {
                 name,
@@ -403,6 +402,7 @@ impl Decoder<'_> {
         None
     }
 
+    /// Decodes a `provider` block. Its version is a constraint on the provider.
     fn provider(&mut self, block: &Block) -> Result<(), Fault> {
         const PROVIDER: Schema = Schema::of_attributes(&["alias", "version"]);
         let label = &block.labels[0];
@@ -470,6 +470,8 @@ impl Decoder<'_> {
         }))
     }
 
+    /// Decodes an `import` block. It requires the provider of the resource that it names, unless
+    /// the resource is in a called module.
     fn import(&mut self, block: &Block) -> Result<(), Fault> {
         let content = block.content(&Schema::of_attributes(&["to", "provider"]))?;
         let Some(to) = content.attribute("to") else {
@@ -498,6 +500,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
+    /// Decodes a `module` block. A source that is no constant stays an expression.
     fn call(&mut self, name: &Name, block: &Block) -> Result<(), Fault> {
         let content = block.content(&Schema::ALL_ATTRIBUTES)?;
         let mut source = CallSource::Missing;
@@ -543,25 +546,28 @@ fn state_paths(block: &Block) -> Option<StatePaths> {
     let content = block
         .content(&Schema::of_attributes(&["path", "workspace_dir"]))
         .ok()?;
-    let path = |name: &str, default: PathBuf| match content.attribute(name) {
-        None => Some(default),
-        Some(value) => match value.constant(Strings::Template).ok()? {
-            Value::Null => Some(default),
-            // OpenTofu and Terraform convert numbers.
-            path => path.as_string().ok().map(|path| {
-                if path.is_empty() {
-                    default
-                } else {
-                    (*path).into()
-                }
-            }),
-        },
-    };
     let StatePaths { state, workspaces } = StatePaths::default();
     Some(StatePaths {
-        state: path("path", state)?,
-        workspaces: path("workspace_dir", workspaces)?,
+        state: path_argument(&content, "path", state)?,
+        workspaces: path_argument(&content, "workspace_dir", workspaces)?,
     })
+}
+
+/// Returns the path in an argument, or the default if it has none; `None` if it is not a constant.
+fn path_argument(content: &Content, name: &str, default: PathBuf) -> Option<PathBuf> {
+    let Some(argument) = content.attribute(name) else {
+        return Some(default);
+    };
+    let value = argument.constant(Strings::Template).ok()?;
+    if value.is_null() {
+        return Some(default);
+    }
+    // OpenTofu and Terraform convert numbers.
+    let path = value.as_string().ok()?;
+    if path.is_empty() {
+        return Some(default);
+    }
+    Some(PathBuf::from(&*path))
 }
 
 /// The host in a `cloud` block or in `backend "remote"`; `None` for other blocks.
@@ -583,8 +589,10 @@ fn cloud_host(block: &Block) -> Option<CloudHost> {
     })
 }
 
-/// Whether a module may call a provider by this name: it is like the last part of an address, in
-/// lower case.
+/// Checks that a module may call a provider by this name.
+///
+/// # Errors
+/// It is not in lower case, or cannot be the last part of an address.
 fn check_local_name(name: &Name, dialect: Dialect) -> Result<(), Fault> {
     let lower = name.text.to_lowercase();
     if lower != name.text {

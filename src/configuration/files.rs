@@ -77,6 +77,7 @@ impl Texts {
         })
     }
 
+    /// Reads a file of configuration. `source_file` makes the value of its text.
     fn read_as(
         &self,
         tree: &Tree,

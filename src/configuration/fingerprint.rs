@@ -81,14 +81,14 @@ impl FileReads {
         let own = text.get(location.span.clone()).unwrap_or_default();
         if let Ok(expression) = own.parse() {
             reads.visit_expr(&expression);
-            return reads.0;
+            return reads.reads;
         }
         if let Ok(body) = text.parse::<Body>() {
             reads.visit_body(&body);
         }
         Self {
-            paths: reads.0.paths,
-            has_computed_path: reads.0.has_computed_path,
+            paths: reads.reads.paths,
+            has_computed_path: reads.reads.has_computed_path,
             // Outputs are usual in inputs, which decide on nothing.
             reads_outputs: false,
         }
@@ -105,7 +105,7 @@ impl FileReads {
                 reads.visit_expr(&attribute.value);
             }
         }
-        reads.0
+        reads.reads
     }
 
     pub(super) fn add(&mut self, other: Self) {
@@ -118,7 +118,7 @@ impl FileReads {
 impl Visit for FileReads {
     fn visit_func_call(&mut self, call: &FuncCall) {
         if reads_file(call) {
-            match call.args.iter().next().and_then(end_of_text) {
+            match call.args.iter().next().and_then(known_end) {
                 Some(path) => _ = self.paths.insert(path),
                 None => self.has_computed_path = true,
             }
@@ -135,35 +135,49 @@ fn reads_file(call: &FuncCall) -> bool {
 
 /// Collects what an expression of Terragrunt's depends on.
 #[derive(Default)]
-struct UnitReads(FileReads);
+struct UnitReads {
+    reads: FileReads,
+}
+
+impl UnitReads {
+    /// Adds the files that a call of `run_cmd` may read: its command, files that arguments name,
+    /// and files that the command reads without being told.
+    fn add_command(&mut self, call: &FuncCall) {
+        let mut arguments = call.args.iter();
+        if let Some(command) = arguments.find(|argument| !is_flag(argument)) {
+            match known_end(command) {
+                Some(path) => _ = self.reads.paths.insert(path),
+                None => self.reads.has_computed_path = true,
+            }
+        }
+        // The script may be any argument, such as that of an interpreter.
+        for argument in arguments.filter_map(known_end) {
+            self.reads.paths.extend(words(&argument).map(str::to_owned));
+            self.reads.paths.insert(argument);
+        }
+        self.reads.paths.extend(implied_files(call));
+    }
+}
 
 impl Visit for UnitReads {
     fn visit_func_call(&mut self, call: &FuncCall) {
-        let mut arguments = call.args.iter();
         if call.name.name.as_str() == "run_cmd" {
-            // The script may be any argument, such as that of an interpreter.
-            let command = arguments.by_ref().find(|argument| !is_flag(argument));
-            if let Some(command) = command {
-                self.0.has_computed_path |= end_of_text(command).is_none();
-                self.0.paths.extend(end_of_text(command));
-            }
-            for argument in arguments.filter_map(end_of_text) {
-                self.0.paths.extend(words(&argument).map(str::to_owned));
-                self.0.paths.insert(argument);
-            }
-            self.0.paths.extend(rules_of(call));
-        } else if reads_file(call) {
-            // Terragrunt's reader knows the other files that it reads.
-            self.0.paths.extend(arguments.next().and_then(end_of_text));
+            self.add_command(call);
+        } else if reads_file(call)
+            && let Some(path) = call.args.iter().next().and_then(known_end)
+        {
+            // A path whose end is not known adds nothing: the files that the evaluation of the unit
+            // reads are in `Unit::files`.
+            self.reads.paths.insert(path);
         }
         visit::visit_func_call(self, call);
     }
 
     fn visit_traversal(&mut self, traversal: &Traversal) {
         if let Expression::Variable(root) = &traversal.expr {
-            self.0.reads_outputs |= root.as_str() == "dependency";
+            self.reads.reads_outputs |= root.as_str() == "dependency";
             if root.as_str() == "values" {
-                self.0.paths.extend(VALUES.map(str::to_owned));
+                self.reads.paths.extend(VALUES.map(str::to_owned));
             }
         }
         visit::visit_traversal(self, traversal);
@@ -177,11 +191,12 @@ fn words(command: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| word.contains(['.', '/']))
 }
 
-/// The files of rules that a command of `run_cmd` reads although no argument names them.
-fn rules_of(call: &FuncCall) -> Vec<String> {
-    let mut rules: Vec<String> = Vec::new();
+/// Returns files that a command of `run_cmd` reads although no argument names them: rules of
+/// `make`, modules of `python3 -m`.
+fn implied_files(call: &FuncCall) -> Vec<String> {
+    let mut files: Vec<String> = Vec::new();
     let mut is_module = false;
-    for argument in call.args.iter().filter_map(end_of_text) {
+    for argument in call.args.iter().filter_map(known_end) {
         let program = argument.rsplit('/').next().unwrap_or_default();
         let names: &[&str] = match program {
             "make" | "gmake" => &["GNUmakefile", "Makefile", "makefile"],
@@ -190,15 +205,15 @@ fn rules_of(call: &FuncCall) -> Vec<String> {
             "npm" | "yarn" | "pnpm" => &["package.json"],
             _ => &[],
         };
-        rules.extend(names.iter().map(ToString::to_string));
+        files.extend(names.iter().map(ToString::to_string));
         // `python3 -m tool.source`
         if is_module {
             let last = argument.rsplit('.').next().unwrap_or_default();
-            rules.extend([format!("{last}.py"), "__main__.py".to_owned()]);
+            files.extend([format!("{last}.py"), "__main__.py".to_owned()]);
         }
         is_module = argument == "-m";
     }
-    rules
+    files
 }
 
 /// Whether an argument of `run_cmd` is a flag of Terragrunt's.
@@ -206,8 +221,9 @@ fn is_flag(argument: &Expression) -> bool {
     matches!(argument, Expression::String(text) if text.starts_with("--"))
 }
 
-/// A string, or its end if that has a whole name of a file: `/x.sh` of `"${get_repo_root()}/x.sh"`.
-fn end_of_text(expression: &Expression) -> Option<String> {
+/// The text of a string, or its end if that has a whole name of a file: `/x.sh` of
+/// `"${get_repo_root()}/x.sh"`.
+fn known_end(expression: &Expression) -> Option<String> {
     match expression {
         Expression::String(text) => Some(text.to_string()),
         Expression::StringTemplate(template) => match template.iter().last()? {

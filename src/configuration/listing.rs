@@ -195,6 +195,7 @@ impl DirectoryListing {
         })
     }
 
+    /// Notes a file of the directory, if it is configuration, a lock file or a test.
     fn add(&mut self, file: &Entry) {
         if let Some(error) = files::unnameable(&file.name) {
             self.unnameable = Some(error.to_string());

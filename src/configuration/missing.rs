@@ -158,6 +158,8 @@ fn pronoun(missing: &[&Missing]) -> &'static str {
     if missing.len() == 1 { "it" } else { "them" }
 }
 
+/// Returns the diagnostic about modules that are missing for one reason, the verb phrase `what`: a
+/// warning if missing modules are `allowed`, or else an error.
 fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: bool) -> Diagnostic {
     let message = format!(
         "{} modules {what}, so what they require is not known",

@@ -202,7 +202,8 @@ impl Module {
         })
     }
 
-    /// Merges the files with these names, which are sorted.
+    /// Merges the files with these names, which are sorted. Files that override others come last.
+    /// Errors in the files become [`Module::diagnostics`].
     fn merge(
         directory: &Path,
         names: &[String],
@@ -211,11 +212,12 @@ impl Module {
         read: impl Fn(&str) -> Result<Arc<SourceFile>>,
     ) -> Self {
         let files = files::module_files(names, dialect);
+        // A file that cannot be read may contain a block that makes a root module.
         let mut may_be_root = !merged.diagnostics.is_empty();
         let mut sources = Vec::new();
-        for (names, overriding) in [(&files.primary, false), (&files.overrides, true)] {
+        for (names, is_overriding) in [(&files.primary, false), (&files.overrides, true)] {
             for name in names {
-                merged.is_overriding = overriding;
+                merged.is_overriding = is_overriding;
                 let source = match read(name) {
                     Ok(source) => source,
                     Err(errors) => {
@@ -241,6 +243,8 @@ impl Module {
         }
     }
 
+    /// Makes a module of its merged files. Names of providers become addresses, and resources imply
+    /// providers that no file declares.
     fn new(
         directory: &Path,
         files: MergedFiles,

@@ -79,18 +79,20 @@ pub(crate) fn read_resolved(
         let mut walk = Walk::new(input, packages);
         let requirements = walk.read(root);
         let is_settled = walk.packages.settle();
-        match &cache.fetcher {
-            Some(fetcher) if !walk.requests.is_empty() => {
-                // The packages of one pass arrive together, and the next pass follows the calls in
-                // them.
-                fetcher.fetch_all(
-                    options.dialect,
-                    walk.requests.into_iter().collect(),
-                    arrived,
-                );
-            }
-            _ if is_settled || passes == MOST_PASSES => return requirements,
-            _ => passes += 1,
+        if let Some(fetcher) = &cache.fetcher
+            && !walk.requests.is_empty()
+        {
+            // The packages of one pass arrive together, and the next pass follows the calls in
+            // them.
+            fetcher.fetch_all(
+                options.dialect,
+                walk.requests.into_iter().collect(),
+                arrived,
+            );
+        } else if is_settled || passes == MOST_PASSES {
+            return requirements;
+        } else {
+            passes += 1;
         }
         packages = walk.packages;
     }

@@ -124,6 +124,8 @@ pub(crate) fn allowing(text: &str, version: &Version) -> Option<String> {
     terms.map(|terms| terms.join(","))
 }
 
+/// Changes the version in a term such as `~> 1.2` so that it allows a version. A term that allows
+/// it stays as it is; `None` if no version in the term would.
 fn allowing_term(term: &str, version: &Version) -> Option<String> {
     let written: ConstraintList = term.parse().ok()?;
     // White space between commas is no term.

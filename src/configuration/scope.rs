@@ -76,26 +76,31 @@ impl<'a> UserValues<'a> {
         }
     }
 
+    /// The value of a variable; `None` if neither the user nor Terragrunt gives one. Unknown if
+    /// Terragrunt may give a different one.
     fn get(&self, name: &str) -> Outcome<Option<VariableValue>> {
         let given = match self.read.get_or_init(|| self.variables.read(self.root)) {
             Ok(given) => given.get(name).cloned(),
             Err(errors) => return failure(errors.to_string()),
         };
-        match (given, self.inputs) {
-            (
-                _,
-                Some(Inputs {
-                    uncertain: Some(reason),
-                    ..
-                }),
-            ) => unknown(*reason),
-            // Terragrunt passes inputs as `TF_VAR` variables, which files and flags override.
-            (None, Some(inputs)) => match inputs.texts.get(name) {
-                Some(Some(text)) => Ok(Some(VariableValue::Text(text.clone()))),
-                None if !inputs.is_partial => Ok(None),
-                _ => unknown(format!("the input \"{name}\" is not known")),
-            },
-            (given, _) => Ok(given),
+        let Some(inputs) = self.inputs else {
+            return Ok(given);
+        };
+        // Any variable may have a different value, even if the user gives one.
+        if let Some(reason) = inputs.uncertain {
+            return unknown(reason);
+        }
+        // Terragrunt passes inputs as `TF_VAR` variables, which files and flags override.
+        if given.is_some() {
+            return Ok(given);
+        }
+        match inputs.texts.get(name) {
+            Some(Some(text)) => Ok(Some(VariableValue::Text(text.clone()))),
+            // It is not a text, or not known.
+            Some(None) => unknown(format!("the input \"{name}\" is not known")),
+            // There may be more inputs.
+            None if inputs.is_partial => unknown(format!("the input \"{name}\" is not known")),
+            None => Ok(None),
         }
     }
 }
@@ -160,14 +165,16 @@ impl<'a> Scope<'a> {
         self.origin().mix("value", &written.code());
         let outcome = self
             .allowance
-            .nested(|| self.parsed(&parse(written, Strings::Template)?, written));
+            .nested(|| self.evaluate_expression(&parse(written, Strings::Template)?, written));
         match outcome {
             Ok(value) => value,
             Err(stop) => Value::Unknown(stop.at(|| Some(written.location.clone()))),
         }
     }
 
-    fn parsed(&self, expression: &Expression, written: &Attribute) -> Outcome {
+    /// Evaluates an expression with the values to which it refers. `written` is the argument that
+    /// it was parsed from.
+    fn evaluate_expression(&self, expression: &Expression, written: &Attribute) -> Outcome {
         self.origin().add_files(FileReads::of(expression));
         let mut variables: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
         let mut others = BTreeMap::new();
@@ -311,7 +318,9 @@ impl<'a> Scope<'a> {
         let given = values.get(name);
         let is_flag = matches!(
             given,
-            Ok(Some(VariableValue::Text(_) | VariableValue::InNamedFile(_)))
+            Ok(Some(
+                VariableValue::Text(_) | VariableValue::InFileOfFlag(_)
+            ))
         );
         values
             .origin
@@ -333,7 +342,7 @@ impl<'a> Scope<'a> {
     /// The value that the user gives to a variable.
     fn given(variable: &Variable, given: &VariableValue, is_text: bool) -> Value {
         let text = match given {
-            VariableValue::InFile(value) | VariableValue::InNamedFile(value) => {
+            VariableValue::InFile(value) | VariableValue::InFileOfFlag(value) => {
                 return value.clone();
             }
             VariableValue::Text(text) | VariableValue::FromEnvironment(text) if is_text => {

@@ -121,14 +121,16 @@ impl State {
                 &format!("there are more than {MAX_WORKSPACES}"),
             );
         }
-        let mut left = MAX_STATE_SIZE;
+        let mut bytes_left = MAX_STATE_SIZE;
         for path in iter::once(&own).chain(others.iter().take(MAX_WORKSPACES)) {
-            state.add_file(path, boundary, &mut left);
+            state.add_file(path, boundary, &mut bytes_left);
         }
         state
     }
 
-    fn add_file(&mut self, path: &Path, boundary: &Boundary, left: &mut u64) {
+    /// Adds the requirements of a state file, if it exists. `bytes_left` is how many bytes state
+    /// files may have from here on.
+    fn add_file(&mut self, path: &Path, boundary: &Boundary, bytes_left: &mut u64) {
         // Most root modules have no state, and following links takes ten times as long.
         if boundary.tree().is_missing(path) {
             return;
@@ -141,21 +143,21 @@ impl State {
             Err(error) if error.kind() == ErrorKind::NotFound => return,
             Err(error) => return self.add_error(path, &error.to_string()),
         };
-        let Some(rest) = left.checked_sub(bytes.len() as u64) else {
+        let Some(rest) = bytes_left.checked_sub(bytes.len() as u64) else {
             let limit = MAX_STATE_SIZE >> 20;
             return self.add_error(
                 path,
                 &format!("the state files together are larger than {limit} MiB"),
             );
         };
-        *left = rest;
+        *bytes_left = rest;
         // OpenTofu and Terraform leave an empty file where a command was interrupted.
-        let read = if bytes.is_empty() {
+        let parsed = if bytes.is_empty() {
             Ok(Contents::default())
         } else {
             read(&bytes)
         };
-        let contents = match read {
+        let contents = match parsed {
             Ok(contents) => contents,
             // The message of serde_json may quote a value.
             Err(error) => {
@@ -171,6 +173,7 @@ impl State {
         self.add_contents(path, contents, bytes.is_empty());
     }
 
+    /// Adds the providers of a state file. If they are not all known, notes the reason instead.
     fn add_contents(&mut self, path: &Path, contents: Contents, is_empty: bool) {
         // Terraform ignores this member, and reads the resources beside it.
         if contents.encrypted_data.is_some() {

@@ -40,7 +40,7 @@ pub struct InputVariables {
     /// `TF_DATA_DIR`.
     data_directory: Option<String>,
     /// Flags in [`ARGUMENTS`]; a later one wins. Files are relative to the root module.
-    arguments: Vec<VariableFlag>,
+    environment_flags: Vec<VariableFlag>,
     /// Names of [`ARGUMENTS`] that cannot be split into words.
     malformed: Vec<&'static str>,
     /// Flags; a later one wins, and all win over the environment.
@@ -64,17 +64,17 @@ pub(super) enum VariableValue {
     Text(String),
     /// The same, in a variable of the environment.
     FromEnvironment(String),
-    /// A value in a file that is loaded automatically.
+    /// A value in a file that is loaded automatically, or that a flag in the environment names.
     InFile(Value),
-    /// A value in a file of `--var-file`.
-    InNamedFile(Value),
+    /// A value in a file of `--var-file`, a flag of this run.
+    InFileOfFlag(Value),
 }
 
 impl InputVariables {
     /// The files that flags name, also flags in the environment for this root module.
     pub(crate) fn named_files(&self, root: &Path) -> Vec<PathBuf> {
         let mut files = Vec::new();
-        for path in self.arguments.iter().filter_map(VariableFlag::file) {
+        for path in self.environment_flags.iter().filter_map(VariableFlag::file) {
             files.push(join(root, path));
         }
         for path in self.flags.iter().filter_map(VariableFlag::file) {
@@ -114,7 +114,7 @@ impl InputVariables {
                 continue;
             };
             match shlex::split(text) {
-                Some(words) => self.arguments.extend(flags_in(&words)),
+                Some(words) => self.environment_flags.extend(flags_in(&words)),
                 None => self.malformed.push(name),
             }
         }
@@ -135,7 +135,7 @@ impl InputVariables {
         }
         let texts = Texts::default();
         for file in self.flags.iter().filter_map(VariableFlag::file) {
-            if let Err(more) = values(&Tree::Work, file, &texts, VariableValue::InNamedFile) {
+            if let Err(more) = values(&Tree::Work, file, &texts, VariableValue::InFileOfFlag) {
                 errors.extend(more);
             }
         }
@@ -189,7 +189,9 @@ impl InputVariables {
                 values(tree, &path, &texts, VariableValue::InFile)
             });
         }
-        for flag in &self.arguments {
+        // They are no flags of this run, so their values are treated as values of the environment
+        // and of automatic files. Their files are relative to the root module.
+        for flag in &self.environment_flags {
             sources.push(match flag {
                 VariableFlag::Value(name, value) => {
                     let value = VariableValue::FromEnvironment(value.clone());
@@ -205,7 +207,7 @@ impl InputVariables {
                 VariableFlag::Value(name, value) => {
                     Ok(vec![(name.clone(), VariableValue::Text(value.clone()))])
                 }
-                VariableFlag::File(file) => values(tree, file, &texts, VariableValue::InNamedFile),
+                VariableFlag::File(file) => values(tree, file, &texts, VariableValue::InFileOfFlag),
             });
         }
 
@@ -275,11 +277,8 @@ pub(super) fn is_automatic(name: &str) -> bool {
 pub(super) fn automatic_files(tree: &Tree, root: &Path) -> Vec<PathBuf> {
     let mut other_names = Vec::new();
     for entry in tree.entries(root).unwrap_or_default() {
-        let is_other = {
-            let name = entry.text();
-            is_automatic(&name) && !FIXED.contains(&&*name)
-        };
-        if is_other {
+        let name = entry.text().into_owned();
+        if is_automatic(&name) && !FIXED.contains(&name.as_str()) {
             other_names.push(entry.name);
         }
     }

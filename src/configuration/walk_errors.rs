@@ -16,24 +16,34 @@ use crate::system::files::join;
 use crate::system::walk;
 
 impl Walk<'_> {
+    /// Reports that a called module cannot be read. A module that does not exist yet because it is
+    /// not installed or not checked out is missing, which is no error of its own.
     pub(super) fn report_unreadable(&mut self, visit: &Visit<'_>, error: &io::Error) {
         if error.kind() != io::ErrorKind::NotFound {
             return self
                 .errors
                 .push(visit.error(&format!("which cannot be read: {error}")));
         }
-        match &visit.path {
-            ModulePath::Directory(directory) if self.is_in_data_directory(directory) => {
-                let source = visit.calling.call.constant_source();
-                let source = source.map_or_else(|| directory.display().to_string(), str::to_owned);
-                self.add_missing(visit, MissingReason::NotInstalled(source));
-            }
-            _ if self.report_submodule(visit) => {}
-            ModulePath::Directory(directory) if walk::is_ignored(self.input.tree(), directory) => {
-                self.add_missing(visit, MissingReason::Ignored(directory.clone()));
-            }
-            _ => self.errors.push(visit.error("which does not exist")),
+        if let ModulePath::Directory(directory) = &visit.path
+            && self.is_in_data_directory(directory)
+        {
+            let source = match visit.calling.call.constant_source() {
+                Some(source) => source.to_owned(),
+                None => directory.display().to_string(),
+            };
+            self.add_missing(visit, MissingReason::NotInstalled(source));
+            return;
         }
+        if self.report_submodule(visit) {
+            return;
+        }
+        if let ModulePath::Directory(directory) = &visit.path
+            && walk::is_ignored(self.input.tree(), directory)
+        {
+            self.add_missing(visit, MissingReason::Ignored(directory.clone()));
+            return;
+        }
+        self.errors.push(visit.error("which does not exist"));
     }
 
     /// Whether a directory is in a submodule that is not checked out, which is reported then.

@@ -31,7 +31,7 @@ impl ReviewedChange {
             }
             let shown = self.shown(path);
             let unread =
-                terragrunt::unread_units(&Tree::Work, path, shown, &self.top, |directory| {
+                terragrunt::unread_locations(&Tree::Work, path, shown, &self.top, |directory| {
                     self.has_files_of_unit(directory)
                 });
             if unread.is_empty() {

@@ -196,6 +196,8 @@ impl Attribute {
         }
     }
 
+    /// Returns the names in a reference: `["aws_instance", "a", "id"]` of `aws_instance.a[0].id`.
+    /// `None` for any other expression.
     fn reference_names(&self) -> Option<Vec<String>> {
         let expression = match self.expression(Strings::Expression).ok()? {
             // Before 0.12 references were written in quotes, which is still allowed.
@@ -263,6 +265,8 @@ fn from_json(value: &json::Value, strings: Strings) -> Result<Expression, Fault>
     })
 }
 
+/// Reads a string of JSON as OpenTofu and Terraform read it in this place: as its text, as a
+/// template, or as an expression.
 fn string_from_json(
     text: &str,
     span: &Range<usize>,

@@ -141,6 +141,8 @@ impl Block {
         }
     }
 
+    /// Reads the arguments and blocks of the body that a schema lists. A wrong block is an error of
+    /// its own, so that others are read.
     fn native_content(&self, schema: &Schema) -> Result<Content, Fault> {
         let Location { file, span } = &self.body;
         let text = &file.text;
@@ -178,6 +180,7 @@ impl Block {
         Ok(content)
     }
 
+    /// Returns a block in the body. It must have the labels of its schema.
     fn native_block(
         &self,
         schema: &BlockSchema,
@@ -230,6 +233,8 @@ impl Block {
         Ok(Name { text, span })
     }
 
+    /// Reads the members of the body that a schema lists. A wrong block is an error of its own, so
+    /// that others are read.
     fn json_content(&self, schema: &Schema) -> Result<Content, Fault> {
         let value = json::parse_levels(&self.body.file.text, &self.body.span, JSON_LEVELS)?;
         let mut content = Content::default();

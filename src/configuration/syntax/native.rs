@@ -204,6 +204,7 @@ impl Cursor<'_> {
         }
     }
 
+    /// Reads arguments and blocks up to the end of the body.
     fn items(mut self, layout: Layout) -> Result<Vec<Item>, Fault> {
         let mut items = Vec::new();
         let mut arguments = HashSet::new();
@@ -249,6 +250,7 @@ impl Cursor<'_> {
         }
     }
 
+    /// Reads an argument, `name = value`, or a block, `name "label" { … }`.
     fn item(&mut self) -> Result<Item, Fault> {
         let Some(name) = self.identifier() else {
             if is_conflict_marker(self.bytes(), self.at) {

@@ -187,6 +187,7 @@ impl<'a> ParsedFile<'a> {
         parsed
     }
 
+    /// Reads and parses a file of Terragrunt.
     pub(super) fn new(
         evaluation: &'a Evaluation<'a>,
         path: &Path,

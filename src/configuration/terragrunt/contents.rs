@@ -31,13 +31,14 @@ pub(super) struct Contents {
     pub(super) omitted: Vec<Arc<Unknown>>,
 }
 
-/// Returns the certain text of a file. Unknown parts on which no requirement depends do not matter.
+/// Returns the certain text of a file: all of it if no requirement depends on its unknown parts, or
+/// else only what all variants contain. A file that is no HCL must be known as a whole.
 ///
 /// An unknown text is treated as one value. It could close its block and open a new one, but real
 /// files do not do that.
 pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents> {
     let Value::Partial(pieces) = contents else {
-        return whole(contents);
+        return known_text(contents);
     };
     let mut variants = vec![Variant::default()];
     let mut conditions = Vec::new();
@@ -50,7 +51,7 @@ pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents>
         match variant.parts() {
             Some(parts_of_variant) => parts.push(parts_of_variant),
             // The text is no HCL: nothing in it is certain.
-            None => return whole(contents),
+            None => return known_text(contents),
         }
     }
 
@@ -78,7 +79,7 @@ pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents>
 }
 
 /// Returns a text that must be known.
-fn whole(contents: &Value) -> Outcome<Contents> {
+fn known_text(contents: &Value) -> Outcome<Contents> {
     Ok(Contents {
         text: contents.as_string()?.to_string(),
         omitted: Vec::new(),
@@ -181,6 +182,8 @@ impl<'a> Variant<'a> {
         }
     }
 
+    /// Returns a part of the file: a block or an argument, with the texts in it on which
+    /// requirements depend.
     fn part(&'a self, structure: &Structure, depth: usize) -> Part<'a> {
         let span = structure.span().unwrap_or_default();
         let text = self.written(span.clone());

@@ -31,7 +31,7 @@ pub(crate) use crate::hcl::evaluate::value::Unknown;
 pub(crate) use evaluation::{MAX_FILE_SIZE, Repository};
 pub(crate) use generated_units::{GeneratedFrom, GeneratedUnit, GeneratedUnits};
 pub(crate) use parsing_context::FILE_NAMES;
-pub(crate) use stack::{GENERATED_UNITS, INCLUDE, STACK, unread_units};
+pub(crate) use stack::{GENERATED_UNITS, INCLUDE, STACK, unread_locations};
 pub(crate) use unit::{CACHE, Unit, UnitSource, UnitState, is_unit, read_or_unknown};
 pub(crate) use working_directory::{WorkingDirectory, loads_own_files, working_directory};
 

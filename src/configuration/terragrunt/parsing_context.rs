@@ -84,6 +84,7 @@ impl ParsingContext {
         template_file::render(evaluation, &path, variables)
     }
 
+    /// Calls a function whose arguments are texts; `None` for an unknown name.
     fn call_with_texts(
         &self,
         evaluation: &Evaluation,
@@ -137,6 +138,8 @@ impl ParsingContext {
         }
     }
 
+    /// `find_in_parent_folders([name[, fallback]])`: the path of the file in the nearest directory
+    /// above that has it.
     fn find_in_parent_folders(&self, repository: &Repository, arguments: &[&str]) -> Outcome {
         let name = arguments.first().copied().unwrap_or_default();
         for directory in self.directory.ancestors().skip(1).take(MAX_PARENTS) {

@@ -30,10 +30,16 @@ fn below_top(written: &str) -> Option<&str> {
     Some(below)
 }
 
-/// Returns the locations in a stack's file of sources that are not plain paths below the top of the
-/// repository, of [`INCLUDE`] and of blocks in units, and of paths of units that replace files of
-/// the repository; that of the file if it cannot be read.
-pub(crate) fn unread_units(
+/// Returns the locations at which a stack's file creates units that provlock does not read:
+///
+/// - sources that are not plain paths below the top of the repository,
+/// - paths of units that are generated over files of the repository, or that are computed,
+/// - [`INCLUDE`] blocks,
+/// - blocks in other blocks.
+///
+/// If the file cannot be read, returns the location of the file. `has_files` is whether a directory
+/// has other files than users keep beside a generated unit.
+pub(crate) fn unread_locations(
     tree: &Tree,
     path: &Path,
     shown: &Path,

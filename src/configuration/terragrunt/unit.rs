@@ -450,8 +450,10 @@ fn if_exists(action: &str) -> Outcome<Action> {
     }
 }
 
-/// Returns the file with the `backend` block, which requires nothing, but may replace a different
-/// file.
+/// Returns the file that a `remote_state` block generates, if it has `generate`.
+///
+/// The file contains a `backend` block. Its arguments are left out, because they require nothing,
+/// but the file may replace a different one.
 fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
     let generate = match block.members.get("generate") {
         None | Some(Value::Null) => return Ok(None),
@@ -463,7 +465,6 @@ fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
     };
     let contents = match backend {
         Ok(backend) => {
-            // The arguments of a backend require no provider, so they are omitted.
             let label = hcl_edit::expr::Expression::from(&*backend);
             Ok(format!("terraform {{\n  backend {label} {{\n  }}\n}}\n"))
         }
