@@ -21,6 +21,7 @@ struct FileFilter {
 }
 
 impl Filter {
+    /// Compiles the globs of `[roots]`. An `include` without wildcards names a root module.
     pub(super) fn new(filters: &[RootFilter]) -> Result<Self> {
         let mut compiled = Vec::new();
         for filter in filters {

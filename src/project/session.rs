@@ -109,7 +109,8 @@ impl<'a> Session<'a> {
             )),
         };
         let fetcher = fetcher.map(Arc::new);
-        let (variables, boundary) = (take(&mut options.variables), take(&mut options.boundary));
+        let variables = take(&mut options.variables);
+        let boundary = take(&mut options.boundary);
         variables.check()?;
         Ok(Self {
             modules: ModuleCache::new(variables, boundary, environment.secrets.clone(), fetcher),

@@ -386,13 +386,13 @@ impl WellKnown {
             };
             // The owner of a namespace chooses the names in it, so a similar short name there is no
             // imitation.
-            let is_telling = if known_namespace == namespace {
+            let may_be_imitation = if known_namespace == namespace {
                 known_name.len() >= NAMESPACE_LENGTH
             } else {
                 !is_known
             };
             let is_like = *known_skeleton == provider_skeleton || differs_by_one(&provider, known);
-            if is_telling && is_like {
+            if may_be_imitation && is_like {
                 return Some((*known).to_owned());
             }
         }

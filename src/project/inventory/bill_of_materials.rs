@@ -67,6 +67,7 @@ impl Session<'_> {
         (bill, errors)
     }
 
+    /// Collects the locked packages of a root module, and the requirements between them.
     fn materials(&self, root: RootModule) -> Result<Materials> {
         // A named root module without any lock file is a mistake of the user; a found one has
         // nothing to list.

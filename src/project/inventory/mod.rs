@@ -515,7 +515,7 @@ impl Inventory {
         let denied = DENIED.into_iter().map(|code| code.to_string());
         lines.push(format!("deny = {}", list(denied)));
 
-        let trusted = self.trusted();
+        let trusted = self.trusted_keys();
         if !trusted.is_empty() {
             lines.extend([String::new(), "[trust]".to_owned()]);
         }
@@ -586,7 +586,7 @@ impl Inventory {
 
     /// Returns the keys of each namespace. If a namespace has an unsigned release, each of its
     /// other providers has keys of its own.
-    fn trusted(&self) -> BTreeMap<String, BTreeSet<String>> {
+    fn trusted_keys(&self) -> BTreeMap<String, BTreeSet<String>> {
         let mut unsigned = BTreeSet::new();
         for (address, signers) in &self.signers {
             if signers.contains(&None) {

@@ -173,6 +173,7 @@ struct RequestedPackage<'a> {
 }
 
 impl<P: ProviderStore> Filling<'_, '_, P> {
+    /// Adds packages of the versions of a provider to the mirror, and publishes them.
     fn fill(self, address: &ProviderAddress, versions: &Versions) -> Mirrored {
         // 1. Find the packages that the mirror has already.
         let mut mirrored = Mirrored::default();
@@ -326,8 +327,8 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         Ok(stored)
     }
 
-    /// Returns the hashes of an existing archive, and the reasons why some lock files do not accept
-    /// it, if a lock file records it and it is the package of its platform.
+    /// Returns the hashes of an existing archive, if a lock file records it and it is the package
+    /// of its platform. Also returns the reasons why other lock files do not accept it.
     fn accepted(
         &self,
         archive: &FoundArchive,

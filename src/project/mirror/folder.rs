@@ -322,6 +322,8 @@ pub(super) fn prune(mirror: &MirrorDirectory<'_>, mirrored: &mut Mirrored) {
 }
 
 impl PrunedFolder<'_> {
+    /// Removes packages and documents of versions that no lock file records. Files of other
+    /// programs stay.
     fn prune(&self, removed: &mut Vec<RemovedFile>) -> Result<()> {
         let index = self.path.join(INDEX);
         // The list of versions is removed first, so that each version in it still has its packages.

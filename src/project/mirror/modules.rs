@@ -212,12 +212,12 @@ impl Session<'_> {
             },
             other => other,
         };
-        let read =
+        let requirements =
             root.requirements_with(&self.modules, options.ignore_tests, false, Some(&resolve))?;
 
         let mut packages = Vec::new();
         let mut unread = Vec::new();
-        for call in read.package_calls() {
+        for call in requirements.package_calls() {
             let Some(locked) = locks.get(&call.key) else {
                 continue;
             };

@@ -73,16 +73,25 @@ impl LockedReleases {
     }
 }
 
+impl Record {
+    /// Whether the package for a platform is needed.
+    fn requires(&self, platform: &Platform) -> bool {
+        if self.missing.contains(platform) {
+            return false;
+        }
+        match &self.platforms {
+            PlatformSelection::All => true,
+            PlatformSelection::These(platforms) => platforms.contains(platform),
+        }
+    }
+}
+
 impl Release {
     /// The lock files that require a platform, and have a hash that its package can be compared
     /// with.
     pub(super) fn records_for(&self, platform: &Platform) -> impl Iterator<Item = &Record> {
         self.with_hashes()
-            .filter(move |record| match &record.platforms {
-                _ if record.missing.contains(platform) => false,
-                PlatformSelection::All => true,
-                PlatformSelection::These(platforms) => platforms.contains(platform),
-            })
+            .filter(|record| record.requires(platform))
     }
 
     pub(super) fn with_hashes(&self) -> impl Iterator<Item = &Record> {
@@ -195,6 +204,7 @@ impl Record {
         )
     }
 
+    /// The error for a package with no hash in the lock file.
     fn not_recorded(&self, package: &PackageId, digest: &PackageDigest) -> Diagnostic {
         let PackageId {
             address,

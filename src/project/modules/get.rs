@@ -87,6 +87,8 @@ impl Session<'_> {
         }
     }
 
+    /// Installs the packages that the module lock file of a root module records. With `check`, only
+    /// compares the installed ones.
     fn install(&self, root: &RootModule, options: GetOptions) -> Result<InstalledModules> {
         // Terragrunt copies modules into its own cache on each run, and reads no lock file of
         // modules.
@@ -125,7 +127,7 @@ impl Session<'_> {
         let locks = lock_file.locks();
         let mirrored = self.modules_of_settings(&root.settings);
         let modules = mirrored.as_deref().unwrap_or(&self.modules);
-        let read = root.requirements_with(
+        let requirements = root.requirements_with(
             modules,
             options.ignore_tests,
             false,
@@ -141,7 +143,7 @@ impl Session<'_> {
             ),
         )?;
         let mut packages = Vec::new();
-        for call in read.package_calls() {
+        for call in requirements.package_calls() {
             if let Some(locked) = locks.get(&call.key) {
                 packages.push(LockedPackage {
                     key: call.key.clone(),
@@ -157,7 +159,7 @@ impl Session<'_> {
         } else {
             None
         };
-        let installation = Installation::new(&directory, &read, packages, fetcher);
+        let installation = Installation::new(&directory, &requirements, packages, fetcher);
         if !options.check {
             installation.carry_out()?;
         }
@@ -230,7 +232,7 @@ struct Installation<'a> {
 impl<'a> Installation<'a> {
     fn new(
         directory: &'a Path,
-        read: &'a Requirements,
+        requirements: &'a Requirements,
         packages: Vec<LockedPackage>,
         with_git: Option<&'a ModuleFetcher>,
     ) -> Self {
@@ -246,10 +248,10 @@ impl<'a> Installation<'a> {
             }
         }
         let old_list = files::read(&directory.join(MANIFEST), 32 << 20).ok();
-        let list = manifest(read.calls.iter().filter_map(entry));
+        let list = manifest(requirements.calls.iter().filter_map(entry));
         Self {
             directory,
-            calls: &read.calls,
+            calls: &requirements.calls,
             with_git,
             missing,
             kept,
@@ -324,6 +326,8 @@ impl<'a> Installation<'a> {
         Diagnostic::io("install modules in", self.directory, error)
     }
 
+    /// Installs the missing packages. The list of installed modules never contains a package that
+    /// is not in place.
     fn put_in_place(&self, waiting: &Path) -> Result<()> {
         // 1. Copy the packages. Other runs may do the same meanwhile.
         let turn = self.turn()?;

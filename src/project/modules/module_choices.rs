@@ -163,6 +163,7 @@ impl<'a> ModuleChoices<'a> {
         errors.into_result(())
     }
 
+    /// Chooses a release for a call; `None` after an error, which is noted.
     fn choose_for(&mut self, moving: &Moving<'_>) -> Option<RequestedModule> {
         let ModuleRules {
             modules, dialect, ..
@@ -292,6 +293,7 @@ impl<'a> ModuleChoices<'a> {
         )))
     }
 
+    /// Adds the chosen release of a call to the plan: its move, and the edit of the call.
     fn plan(
         &mut self,
         moving: &Moving<'_>,

@@ -75,6 +75,7 @@ impl Session<'_> {
         }
     }
 
+    /// Plans the edits that pin the calls of a root module, and the change of its module lock file.
     fn plan_pins(&self, root: RootModule, options: PinOptions) -> Result<PinnedModules> {
         let (lock_file, mut warnings) = root.module_lock_file()?;
         let locks = lock_file.locks();
@@ -82,8 +83,9 @@ impl Session<'_> {
         // are not edited.
         let skip: &Resolver<'_> = &|_| Resolution::Skip(None);
         let resolver = if root.is_unit() { None } else { Some(skip) };
-        let read = root.requirements_with(&self.modules, options.ignore_tests, false, resolver)?;
-        warnings.extend(read.warnings.iter().cloned());
+        let requirements =
+            root.requirements_with(&self.modules, options.ignore_tests, false, resolver)?;
+        warnings.extend(requirements.warnings.iter().cloned());
 
         let mut pins = Pins {
             modules: &self.modules,
@@ -93,7 +95,7 @@ impl Session<'_> {
             warnings,
         };
         if resolver.is_some() {
-            pins.add_calls(&read, options.registry)?;
+            pins.add_calls(&requirements, options.registry)?;
         }
         let new_lock_file = match root.module_lock_bytes {
             Some(old) if pins.locks != *locks => Some(FileChange {
@@ -124,11 +126,11 @@ struct Pins<'a> {
 impl Pins<'_> {
     /// Pins the user's own calls: git to the locked commit, and OCI registries to the locked
     /// digest, or else to the current one; modules of registries to the locked version.
-    fn add_calls(&mut self, read: &Requirements, with_registry: bool) -> Result<()> {
+    fn add_calls(&mut self, requirements: &Requirements, with_registry: bool) -> Result<()> {
         let modules = self.modules;
         let mut calls = Vec::new();
         let mut without_commit = Vec::new();
-        for call in read.package_calls() {
+        for call in requirements.package_calls() {
             // A call in a fetched package is not in a file of the user.
             if call.entry.is_some() || modules.refuses(&call.source, false) {
                 continue;
@@ -195,6 +197,8 @@ impl Pins<'_> {
         }
     }
 
+    /// Returns the call with the locked version as its only constraint; `None` if it has that
+    /// already, or if it is not locked.
     fn pinned_version(
         &mut self,
         call: &ModuleCall,

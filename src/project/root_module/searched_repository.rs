@@ -230,6 +230,8 @@ impl SearchedRepository {
         Some(is_tofu_in_a_path(tracked) || self.is_tofu_in_a_file(tracked))
     }
 
+    /// Whether a file of a commit, or its path, contains the name of OpenTofu; `None` if the commit
+    /// has no files or cannot be read.
     fn is_tofu_in_commit(&self, commit: &str) -> Option<bool> {
         let list = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit];
         let tracked = listed(&self.top, &list)?;
@@ -252,6 +254,8 @@ impl SearchedRepository {
         Some(is_tofu_in_a_path(&tracked) || printed(&self.top, &search).is_some())
     }
 
+    /// Whether a tracked file contains the name of OpenTofu. Files near the top are read first,
+    /// until a limit.
     fn is_tofu_in_a_file(&self, tracked: &[PathBuf]) -> bool {
         // The files nearest to the top come first: there are the CI files and READMEs that name the
         // tool.

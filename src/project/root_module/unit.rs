@@ -395,12 +395,14 @@ impl TerragruntUnit {
         self.at_source(error.shared("the module of the unit is remote and was not fetched"))
     }
 
+    /// Returns the warning that the requirements of the unit are not completely known, with each
+    /// reason once for each location, in the order of the locations.
     fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
         if unknown.is_empty() {
             return None;
         }
-        let mut seen: Vec<(&str, Option<&Location>)> = Vec::new();
-        let mut known = HashSet::new();
+        let mut distinct: Vec<(&str, Option<&Location>)> = Vec::new();
+        let mut seen = HashSet::new();
         for Unknown {
             reason, location, ..
         } in unknown
@@ -408,14 +410,14 @@ impl TerragruntUnit {
             let position = location
                 .as_ref()
                 .map(|location| (location.path(), location.span.start, location.span.end));
-            if known.insert((reason.as_str(), position)) {
-                seen.push((reason.as_str(), location.as_ref()));
+            if seen.insert((reason.as_str(), position)) {
+                distinct.push((reason.as_str(), location.as_ref()));
             }
         }
-        seen.sort_by_key(|(_, location)| {
+        distinct.sort_by_key(|(_, location)| {
             location.map(|location| (location.path(), location.span.start))
         });
-        let reasons: BTreeSet<_> = seen.iter().map(|(reason, _)| *reason).collect();
+        let reasons: BTreeSet<_> = distinct.iter().map(|(reason, _)| *reason).collect();
         let shared = format!(
             "the requirements of the unit are not completely known: {}",
             few(reasons)
@@ -427,7 +429,7 @@ impl TerragruntUnit {
             .note("the entries and constraints of the lock file are treated as required")
             .help("terragrunt init -lockfile=readonly checks all of them")
             .shared(shared);
-        for (reason, location) in seen {
+        for (reason, location) in distinct {
             warning = match location {
                 Some(location) => warning.at(location.clone(), reason),
                 None => warning.note(reason),

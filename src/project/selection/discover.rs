@@ -400,6 +400,7 @@ impl RootSearch<'_, '_> {
         strongest
     }
 
+    /// Returns the evidence that a unit needs a lock file; `None` if it runs nothing.
     fn sign_of_unit(
         &self,
         unit: &TerragruntUnit,
@@ -415,18 +416,19 @@ impl RootSearch<'_, '_> {
         if !runs_module {
             return None;
         }
+        // Its state is for several users, or the settings include it.
+        if unit.read.state == UnitState::Remote || self.filter.includes(directory) {
+            return Some(Sign::Unit);
+        }
         // A unit that Terragrunt cannot read may need a lock file. Its error is reported when it is
-        // opened. In a catalog, files that it includes are those beside its copies.
+        // opened. In a catalog, files that it includes are beside its copies.
         let below = self.below_start(directory);
         let lacks_file = unit.read.state == UnitState::Unknown && !is_in_catalog(below);
-        let is_unreadable =
-            (unit.read.malformed.is_some() || lacks_file) && !is_among_modules(below);
-        let is_included = self.filter.includes(directory);
-        if unit.read.state == UnitState::Remote || is_included || is_unreadable {
-            Some(Sign::Unit)
-        } else {
-            Some(Sign::UnlockedUnit)
+        let is_unreadable = unit.read.malformed.is_some() || lacks_file;
+        if is_unreadable && !is_among_modules(below) {
+            return Some(Sign::Unit);
         }
+        Some(Sign::UnlockedUnit)
     }
 
     fn sign_of_module(
@@ -611,8 +613,11 @@ pub(in crate::project) fn is_root(
     sign(module, has_lock_file, with_modules, Path::new("")).is_some()
 }
 
-/// Reads a module in the dialect of its lock file, so that it need not be read again if it is a
-/// root module. Returns also whether there is a lock file.
+/// Reads a module, in the dialect of its lock file unless one is given. Returns also whether there
+/// is a lock file. `shown` is how diagnostics name the directory.
+///
+/// Modules are kept by directory and dialect, so a root module that is read in its own dialect here
+/// is not read a second time.
 fn read_module(
     canonical: &Path,
     shown: &Path,
@@ -620,24 +625,41 @@ fn read_module(
     dialect: Option<Dialect>,
     modules: &ModuleCache,
 ) -> (Arc<Module>, bool) {
-    let path = canonical.join(LOCK_FILE_NAME);
     let has_module_lock_file = listing.has_module_lock_file;
-    let (has_lock_file, detected) = match dialect {
-        _ if !listing.has_lock_file => (false, dialect),
-        Some(_) => (!listing.has_links || modules.tree().exists(&path), dialect),
-        None if listing.has_links && modules.boundary.is_link_out(&path) => (true, None),
-        None => match lockfile::read_in(modules.tree(), &path) {
-            Ok(bytes) => (
-                bytes.is_some(),
-                bytes.as_deref().and_then(lockfile::detect_dialect),
-            ),
-            Err(_) => (true, None),
-        },
-    };
+    let (has_lock_file, dialect) = lock_file_in(canonical, &listing, dialect, modules);
     (
-        modules.listed_module(canonical, shown, listing, detected.unwrap_or_default()),
+        modules.listed_module(canonical, shown, listing, dialect.unwrap_or_default()),
         has_lock_file || has_module_lock_file,
     )
+}
+
+/// Whether a directory has a lock file of providers, and the dialect in which its module is read:
+/// the given one, or else the one of the lock file.
+fn lock_file_in(
+    directory: &Path,
+    listing: &DirectoryListing,
+    dialect: Option<Dialect>,
+    modules: &ModuleCache,
+) -> (bool, Option<Dialect>) {
+    if !listing.has_lock_file {
+        return (false, dialect);
+    }
+    let path = directory.join(LOCK_FILE_NAME);
+    if dialect.is_some() {
+        // The file need not be read. Only a link may lead nowhere.
+        let exists = !listing.has_links || modules.tree().exists(&path);
+        return (exists, dialect);
+    }
+    // It is there, but a file outside of the repository is not read.
+    if listing.has_links && modules.boundary.is_link_out(&path) {
+        return (true, None);
+    }
+    match lockfile::read_in(modules.tree(), &path) {
+        Ok(Some(bytes)) => (true, lockfile::detect_dialect(&bytes)),
+        Ok(None) => (false, None),
+        // It is there, but cannot be read.
+        Err(_) => (true, None),
+    }
 }
 
 #[cfg(test)]

@@ -41,11 +41,11 @@ impl Session<'_> {
     pub fn roots(&self, selection: &Selection) -> Result<Roots> {
         let tree = self.tree();
         let mut found = Vec::new();
-        let mut modules = Vec::new();
+        let mut called_modules = Vec::new();
         let mut passed_over = PassedOver::new();
         let mut others = OtherDirectories::default();
         let mut copied_lock_files = Vec::new();
-        let mut files = Vec::new();
+        let mut unit_files = Vec::new();
         for selected in selection.paths() {
             let path = &self.without_links(selected);
             if tree.is_dir(path) && selection.recursive {
@@ -72,16 +72,16 @@ impl Session<'_> {
                     if self.is_root(&directory, selection.with_modules) {
                         found.push(self.root_in(directory));
                     } else if !is_read_for_units(path) {
-                        modules.push(directory);
+                        called_modules.push(directory);
                     }
                 }
                 if is_read_for_units(path) {
-                    files.push(path.to_owned());
+                    unit_files.push(path.to_owned());
                 }
             }
         }
-        if !modules.is_empty() || !files.is_empty() {
-            found.extend(self.users(&modules, &files, selection.with_modules)?);
+        if !called_modules.is_empty() || !unit_files.is_empty() {
+            found.extend(self.users(&called_modules, &unit_files, selection.with_modules)?);
         }
 
         let mut roots = Roots {
@@ -258,7 +258,8 @@ impl Session<'_> {
         root
     }
 
-    /// Notes the host for which `localterraform.com` stands in a root module.
+    /// Notes the host for which `localterraform.com` stands in a root module, or that it is not
+    /// known. A root module without HCP Terraform adds nothing.
     pub(super) fn note_cloud_host(&self, root: &FoundRoot) {
         const VARIABLE: &str = "TF_CLOUD_HOSTNAME";
         const DEFAULT: &str = "app.terraform.io";
@@ -271,21 +272,25 @@ impl Session<'_> {
         {
             cloud_host = before.cloud_host.clone().or(cloud_host);
         }
+        let Some(cloud_host) = cloud_host else {
+            return;
+        };
         let host = match &cloud_host {
-            None => return,
-            Some(CloudHost::Literal(host)) => Some(host.as_str()),
-            Some(CloudHost::Default) => match self.environment.variables.get(VARIABLE) {
+            CloudHost::Literal(host) => Some(host.as_str()),
+            CloudHost::Default => match self.environment.variables.get(VARIABLE) {
                 Some(host) if !host.is_empty() => Some(host.as_str()),
                 // OpenTofu has no default.
                 _ if self.options.dialect == Some(Dialect::Tofu) => None,
                 _ => Some(DEFAULT),
             },
-            Some(CloudHost::Unknown) => None,
+            CloudHost::Unknown => None,
         };
         let host = host.and_then(|host| Hostname::parse(host).ok());
         self.connections.cloud_hosts().add(host);
     }
 
+    /// Searches the root modules below a directory. `is_named` is whether the user names the
+    /// directory.
     pub(super) fn search(
         &self,
         start: &Path,
@@ -385,7 +390,7 @@ impl Session<'_> {
     }
 
     /// The lock files that the change removes from the selected root modules.
-    pub(super) fn removed<'a>(
+    pub(super) fn removed_lock_files<'a>(
         &self,
         selection: &Selection,
         change: &'a ReviewedChange,

@@ -270,9 +270,12 @@ impl Session<'_> {
         root.dialect = dialect;
         root.dialect_reason = dialect_reason;
 
-        root.other_reading = match named.or(before) {
+        if is_migrated {
             // Files that only one of the tools reads must not hide the others.
-            _ if is_migrated => OtherReading::MeetsPolicy,
+            root.other_reading = OtherReading::MeetsPolicy;
+            return;
+        }
+        root.other_reading = match named.or(before) {
             Some((of_base, _)) if is_new && of_base != dialect => OtherReading::IsLocked,
             // Neither the machine nor words in other files have decided.
             Some((_, reason)) if !reason.is_guess() || reason == DialectReason::OtherLockFiles => {

@@ -255,8 +255,8 @@ fn decides_on_init(name: &str) -> bool {
         || name.starts_with("TOFU_")
 }
 
-/// Whether a template that places a state, or chooses a component, in this stack or one beside it
-/// or above, refers to one of these values.
+/// Whether a template refers to one of these values, in this stack or in a file that may be a stack
+/// in its directory or above. The template decides where a state is, or chooses a component.
 fn is_read_by_template(
     change: &ReviewedChange,
     path: &Path,

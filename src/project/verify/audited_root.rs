@@ -376,15 +376,28 @@ impl VerifiedRoot {
             || !self.is_confirmed()
     }
 
+    /// The status of the root module. Only errors outrank a missing lock file.
     pub(super) fn status(&self) -> RootStatus {
-        match self.findings.iter().map(|finding| finding.severity).max() {
-            Some(Severity::Error) => RootStatus::Errors,
-            _ if !self.has_lock_file && self.ignore_rule.is_some() => RootStatus::Ignored,
-            _ if !self.has_lock_file && self.needs_lock_file => RootStatus::NotLocked,
-            Some(Severity::Warning) => RootStatus::Warnings,
-            _ if self.is_partly_checked() => RootStatus::PartlyChecked,
-            _ if self.has_lock_file => RootStatus::Ok,
-            _ => RootStatus::NeedsNone,
+        let worst = self.findings.iter().map(|finding| finding.severity).max();
+        if worst == Some(Severity::Error) {
+            return RootStatus::Errors;
+        }
+        if !self.has_lock_file && self.ignore_rule.is_some() {
+            return RootStatus::Ignored;
+        }
+        if !self.has_lock_file && self.needs_lock_file {
+            return RootStatus::NotLocked;
+        }
+        if worst == Some(Severity::Warning) {
+            return RootStatus::Warnings;
+        }
+        if self.is_partly_checked() {
+            return RootStatus::PartlyChecked;
+        }
+        if self.has_lock_file {
+            RootStatus::Ok
+        } else {
+            RootStatus::NeedsNone
         }
     }
 }

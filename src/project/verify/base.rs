@@ -96,6 +96,8 @@ impl Base<'_> {
 }
 
 impl<'a, T: EntryKind> BaseLockFile<'a, T> {
+    /// Finds the lock file of a root module at the base: in the same directory, or where the root
+    /// module was before the change moved it.
     fn new(change: &'a ReviewedChange, root: &'a RootModule, moved_from: Option<&Path>) -> Self {
         let name = match &root.found.lock_name {
             Some(name) => name,
@@ -358,7 +360,9 @@ fn may_decide_on_source(line: &CodeLine) -> bool {
     !others.iter().any(|start| line.block.starts_with(start))
 }
 
-/// Whether the configuration of a unit names a file, such as a template, and only where it does not
+/// Whether a file that a unit reads, such as a template, certainly does not decide on its source.
+///
+/// The configuration of the unit must contain the name of the file, and only in lines that do not
 /// decide on the source.
 fn is_read_for_others(unit: &terragrunt::Unit, file: &Path) -> bool {
     let Some(name) = file.file_name().and_then(|name| name.to_str()) else {

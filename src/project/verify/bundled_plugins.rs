@@ -26,6 +26,8 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     findings
 }
 
+/// The finding about a directory of packages that `init` would install instead of packages of
+/// registries; `None` if it is empty.
 fn bundled(directory: &Path, dialect: Dialect) -> Option<Diagnostic> {
     let mirror = FilesystemMirror::new(directory);
     let mut others = mirror.directories();

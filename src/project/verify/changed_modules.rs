@@ -27,6 +27,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     })
 }
 
+/// Returns the findings about a locked module that the change adds or alters.
 fn check_module(
     root: &AuditedRoot<'_>,
     entry: &Entry<LockedModule>,

@@ -367,7 +367,7 @@ fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect>
     let is_same_store = file.before.is_none()
         || before.as_ref().is_some_and(is_known)
         || facts.readings.whole().storages.iter().any(is_known)
-        || other_backend_files(change, file.path).iter().any(is_known);
+        || stores_of_siblings(change, file.path).iter().any(is_known);
     Some(if is_same_store {
         decided(effect)
     } else {
@@ -449,9 +449,9 @@ impl ChangedFile<'_> {
     }
 }
 
-/// The stores of the other files with arguments of backends at the base, which have the same end of
-/// their names.
-fn other_backend_files(change: &ReviewedChange, path: &Path) -> Vec<StateStorage> {
+/// Returns the stores that other files with arguments of backends in the directory of a file select
+/// at the base.
+fn stores_of_siblings(change: &ReviewedChange, path: &Path) -> Vec<StateStorage> {
     let base = Tree::Revision(Arc::clone(&change.base));
     let mut storages = Vec::new();
     let Some(directory) = path.parent() else {
@@ -636,6 +636,8 @@ struct AttributeLines {
 }
 
 impl AttributeLines {
+    /// Parses the lines of `.gitattributes`. Macros and lines that are not understood are only
+    /// noted.
     fn parse(directory: &Path, bytes: Option<&[u8]>) -> Self {
         let text = String::from_utf8_lossy(bytes.unwrap_or_default());
         let mut parsed = Self {

@@ -68,6 +68,8 @@ fn own_file(root: &AuditedRoot<'_>) -> Location {
     }
 }
 
+/// Returns a note for each provider about which the change decides: it is new, removed or at a
+/// different version, or the whole lock file is new.
 fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
     let now = root.module.lock_bytes.as_deref();
     if root.state != FileState::Readable || now == Some(base.providers.bytes) {
@@ -154,6 +156,7 @@ fn check_required_version(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Dia
     Some(decision(message, &own_file(root)))
 }
 
+/// Returns a note for each locked module about which the change decides.
 fn check_locked_modules(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
     // A removed file is a finding of its own.
     let Some(modules) = &root.modules else {

@@ -5,9 +5,11 @@ use crate::diagnostic::{Diagnostic, Help, Location, Reason, RunOption};
 use crate::lockfile;
 use crate::project::root_module::{DialectReason, RootModule};
 
-/// A lock file for the tool of the other dialect, which loads other files and takes packages from
-/// elsewhere, or a lock file that determines no dialect any more, so that later changes could
-/// choose it.
+/// Reports a lock file that the change makes one of the other tool, or that no longer shows for
+/// which tool it is.
+///
+/// The other tool loads other files and takes packages from elsewhere. A file that shows none would
+/// let later changes choose.
 pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let RootModule {
         dialect,
@@ -16,19 +18,20 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         lock_bytes,
         ..
     } = root.module;
-    let is_chosen = matches!(
+    // The user has chosen the dialect.
+    if matches!(
         dialect_reason,
         DialectReason::Named | DialectReason::Settings
-    );
+    ) {
+        return Vec::new();
+    }
     let Some((base, now)) = root.base.as_ref().zip(lock_bytes.as_deref()) else {
         return Vec::new();
     };
+    let showed_dialect = lockfile::detect_dialect(base.providers.bytes).is_some();
     let what = match lockfile::detect_dialect(now) {
-        _ if is_chosen => return Vec::new(),
         Some(now) if now != *dialect => format!("is for {} now", now.name()),
-        None if root.state == FileState::Readable
-            && lockfile::detect_dialect(base.providers.bytes).is_some() =>
-        {
+        None if root.state == FileState::Readable && showed_dialect => {
             format!("does not show any more that it is for {}", dialect.name())
         }
         _ => return Vec::new(),

@@ -169,7 +169,8 @@ impl<T: EntryKind> Ignore<T> {
     }
 }
 
-/// The codes of `ignore[CODE, …] REASON`.
+/// Parses `ignore[CODE, …] REASON`, and returns the codes. The error is a message about the
+/// comment.
 fn codes(text: &str) -> Result<Vec<Code>, String> {
     const INVALID: &str = "this comment is not valid";
     let after_keyword = text.strip_prefix("ignore").ok_or(INVALID)?;

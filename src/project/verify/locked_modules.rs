@@ -228,7 +228,7 @@ fn compare_published(
     if root.packages.refuses(&call.source, call.entry.is_some()) {
         return None;
     }
-    match requests::of_locked(root, call, &entry.locked) {
+    match requests::locked_request(root, call, &entry.locked) {
         LockedRequest::Allowed => {}
         LockedRequest::CallRefused => return None,
         LockedRequest::PackageRefused(finding) => return Some(Ok(vec![*finding])),

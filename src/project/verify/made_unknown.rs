@@ -108,9 +108,13 @@ fn is_shared(
         .text
         .get(unknown.location.span.clone());
     // The fingerprint of a part of a unit does not include the locals that it refers to.
-    let is_same_text = unknown.key != UNIT_ADDRESS || !depends_on_names(text.unwrap_or_default());
+    let may_refer_to_others =
+        unknown.key == UNIT_ADDRESS && depends_on_names(text.unwrap_or_default());
+    if may_refer_to_others && !is_unaltered {
+        return false;
+    }
     let fingerprint = unknown.id().fingerprint;
-    (is_unaltered || is_same_text) && facts.readings.whole().unknown.contains(&fingerprint)
+    facts.readings.whole().unknown.contains(&fingerprint)
 }
 
 /// Whether the change alters what decides on the source of a unit, or a file that cannot be read

@@ -21,6 +21,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     findings
 }
 
+/// The finding about a call whose package may change without a change of the call.
 fn unpinned(call: &ModuleCall, why: &Unpinned) -> Diagnostic {
     let name = call.name();
     let (message, help) = match why {

@@ -32,6 +32,7 @@ struct RemovedRoot {
 struct RootFile([u8; 32]);
 
 impl RemovedRoots {
+    /// Collects the root modules that the change removes, by the content of their files.
     pub(super) fn of(change: &ReviewedChange) -> Self {
         let mut directories = Vec::new();
         let mut by_file: HashMap<RootFile, Vec<usize>> = HashMap::new();
@@ -88,9 +89,11 @@ impl RemovedRoots {
 }
 
 impl RootFile {
-    /// `None` for a file that belongs to no root module, and for one without content, which many
-    /// root modules have. A configuration is its lines, and a lock file the version of each
-    /// provider, whatever its hashes.
+    /// Identifies a file by its content: a configuration by its lines, a lock file by the version
+    /// of each provider, whatever its hashes.
+    ///
+    /// Returns `None` for a file that belongs to no root module, and for one without content, which
+    /// many root modules have.
     fn new(path: &Path, bytes: &[u8]) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let mut digest = Sha256::new();

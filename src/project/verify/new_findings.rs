@@ -26,6 +26,7 @@ struct FindingKey {
 }
 
 impl FindingKey {
+    /// Returns the parts of a finding by which the same finding is recognised at the base.
     fn new(finding: &Diagnostic, dialect: Dialect) -> Self {
         let mut message = finding.shared_message.as_ref().unwrap_or(&finding.message);
         // The line of an ignore file is the cause, in however many root modules.

@@ -87,6 +87,8 @@ impl BaseReadings {
         })
     }
 
+    /// Reads a root module at the base, in both dialects if the head is read in both. `None` if it
+    /// does not exist there or cannot be opened.
     fn read(&self, head: &RootModule, moved_from: Option<&Path>) -> Option<Reading> {
         let tree = self.session.tree();
         let directory = moved_from.unwrap_or(&head.canonical);
@@ -213,6 +215,7 @@ impl BaseReadings {
 }
 
 impl Reading {
+    /// Adds the requirements of a root module in one dialect.
     fn add(&mut self, requirements: &Requirements) {
         for part in &requirements.unknown {
             self.unknown.insert(part.id());

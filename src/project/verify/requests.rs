@@ -59,8 +59,8 @@ pub(super) enum LockedRequest {
     PackageRefused(Box<Diagnostic>),
 }
 
-/// Returns whether the package of a locked module may be requested.
-pub(super) fn of_locked(
+/// Returns whether the package of a locked module may be requested, or has a finding instead.
+pub(super) fn locked_request(
     root: &AuditedRoot<'_>,
     call: &ModuleCall,
     locked: &Arc<LockedModule>,
@@ -74,8 +74,8 @@ pub(super) fn of_locked(
         return LockedRequest::Allowed;
     };
     // The call itself names the host, and is reported as a call.
-    if let Some(own) = call.request()
-        && root.packages.refused_host(&own).is_some()
+    if let Some(request_of_call) = call.request()
+        && root.packages.refused_host(&request_of_call).is_some()
     {
         return LockedRequest::CallRefused;
     }

@@ -66,6 +66,8 @@ fn no_hashes(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
     Some(finding(Code::NoHashes, message, &entry.block, "").help(root.lock_remedy()))
 }
 
+/// Compares an entry with the requirement for its provider: the version with the constraints, or
+/// else the recorded constraints with the required ones.
 fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
     let name = root.name(&entry.address);
     let version = &entry.locked.version;

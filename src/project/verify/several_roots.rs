@@ -58,6 +58,8 @@ fn has_registry_of(dialect: Dialect, results: &[Result<VerifiedRoot>]) -> bool {
     roots.any(|root| root.registry == Some(dialect))
 }
 
+/// Returns the warning about root modules of one directory tree that are locked for both dialects,
+/// and the index of the root module that has it.
 fn mixed_in(tree: &Tree, roots: &[(usize, &VerifiedRoot)]) -> Option<(usize, Diagnostic)> {
     let mut tofu = Vec::new();
     let mut terraform = Vec::new();

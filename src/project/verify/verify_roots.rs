@@ -46,7 +46,7 @@ impl Session<'_> {
         let mut removed = BTreeSet::new();
         if let Some(change) = change {
             facts = Some(BaseFacts::of(change, self, options.ignore_tests));
-            removed = self.removed(&roots.selection, change)?;
+            removed = self.removed_lock_files(&roots.selection, change)?;
         }
         // The change must not choose the hosts that are requested while it is checked.
         if let Some(facts) = &facts
@@ -270,13 +270,13 @@ impl Session<'_> {
             return Ok((unknown, None));
         }
 
-        let read = module.known_requirements(&self.modules, ignore_tests, resolver)?;
+        let requirements = module.known_requirements(&self.modules, ignore_tests, resolver)?;
         let reading = Reading {
             dialect: module.dialect,
             ignore_tests,
             allow_missing_modules: true,
         };
-        let own = self.with_sharing(module, read, reading, resolver)?;
+        let own = self.with_sharing(module, requirements, reading, resolver)?;
         let mut to_meet = None;
         if module.found.is_policy_only() {
             to_meet = Some(unknown);
@@ -486,9 +486,9 @@ impl RootModule {
         if self.lock_bytes.is_some() && !self.has_configuration(modules) {
             return Ok(self.without_configuration(modules.tree(), "checked on its own"));
         }
-        let read = self.requirements_with(modules, ignore_tests, true, resolver);
+        let requirements = self.requirements_with(modules, ignore_tests, true, resolver);
         // A new `terragrunt.hcl` is often empty first. Terragrunt has nothing to run there.
-        if let Err(errors) = &read
+        if let Err(errors) = &requirements
             && self.is_unit()
             && self.lock_bytes.is_none()
             && errors
@@ -497,6 +497,6 @@ impl RootModule {
         {
             return Ok(Requirements::default());
         }
-        read
+        requirements
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn new_versions<'a>(root: &'a AuditedRoot<'_>) -> Vec<&'a Entry> {
     entries
 }
 
+/// Returns the finding about a new entry that is not old enough, or whose age was not checked.
 fn check_age(root: &AuditedRoot<'_>, entry: &Entry, demanded: DemandedAge) -> Option<Diagnostic> {
     let release = root.release(entry);
     let mut dates = None;
