@@ -143,10 +143,12 @@ impl ModuleArgs {
             InputVariables::new(variables, self.variables.flags.clone()).with_arguments(variables);
         options.modules_mirror.clone_from(&self.modules_mirror);
         // A mirror is read without requests, as the cache is.
-        options.modules = match is_offline || self.modules_mirror.is_some() {
-            _ if self.no_fetch_modules => ModuleFetching::Never,
-            true => ModuleFetching::FromCache,
-            false => ModuleFetching::Fetch,
+        options.modules = if self.no_fetch_modules {
+            ModuleFetching::Never
+        } else if is_offline || self.modules_mirror.is_some() {
+            ModuleFetching::FromCache
+        } else {
+            ModuleFetching::Fetch
         };
     }
 }

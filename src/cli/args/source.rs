@@ -112,6 +112,7 @@ impl SourceArgs {
 }
 
 impl OnlineArgs {
+    /// Sets the source of packages, according to the flags.
     pub(crate) fn add_to(&self, environment: &Environment, options: &mut SessionOptions) {
         let sources = &mut options.sources;
         sources.choice = match self {

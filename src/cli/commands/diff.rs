@@ -229,6 +229,7 @@ fn entries<T: EntryKind>(
     Ok(lockfile::diff::<T>(&old, &new).entries)
 }
 
+/// Returns the entries of a side: none if it has no file. Adds the warnings about the file.
 fn locks<T: EntryKind>(
     side: &Side,
     dialect: Dialect,
@@ -316,7 +317,10 @@ fn revisions_named(old: &Path, new: Option<&Path>) -> Result<Option<String>> {
     }
 }
 
-/// The argument if it is a revision, and not the path of a file or directory.
+/// Returns the argument if it is a revision; `None` for the path of a file or directory.
+///
+/// # Errors
+/// It is both, or neither.
 fn revision_named(argument: &Path) -> Result<Option<&str>> {
     // No name of a revision begins like these paths.
     let Some(text) = argument
@@ -332,30 +336,29 @@ fn revision_named(argument: &Path) -> Result<Option<&str>> {
         Err(_) if !is_in_repository() => false,
         Err(error) => return Err(error),
     };
-    let error = match (Tree::Work.exists(argument), is_revision) {
-        (false, true) => return Ok(Some(text)),
-        (true, true) => {
-            let help = Help::text("for the revision: ").and(diff(&["--git", text]));
-            let help = help
-                .and_text(", for the file: ")
-                .and(diff(&[&format!("./{text}")]));
-            Diagnostic::error(
-                Code::InvalidArgument,
-                format!("{text} is both a file and a git revision"),
-            )
+    let exists = Tree::Work.exists(argument);
+    if is_revision && !exists {
+        return Ok(Some(text));
+    }
+    if is_revision {
+        let message = format!("{text} is both a file and a git revision");
+        let help = Help::text("for the revision: ")
+            .and(diff(&["--git", text]))
+            .and_text(", for the file: ")
+            .and(diff(&[&format!("./{text}")]));
+        return Err(Diagnostic::error(Code::InvalidArgument, message)
             .help(help)
-        }
-        (false, false) if !is_surely_path(argument) => {
-            let help = "name a lock file, or a commit, branch or tag of the repository here";
-            Diagnostic::error(
-                Code::InvalidArgument,
-                format!("{text} is neither a file nor a git revision"),
-            )
-            .help(help)
-        }
-        _ => return Ok(None),
-    };
-    Err(error.into())
+            .into());
+    }
+    // A file that does not exist has an error of its own.
+    if exists || is_surely_path(argument) {
+        return Ok(None);
+    }
+    let message = format!("{text} is neither a file nor a git revision");
+    let help = "name a lock file, or a commit, branch or tag of the repository here";
+    Err(Diagnostic::error(Code::InvalidArgument, message)
+        .help(help)
+        .into())
 }
 
 fn is_in_repository() -> bool {
@@ -393,6 +396,8 @@ fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic
     Diagnostic::error(Code::LockFileMissing, message).help(diff(&arguments))
 }
 
+/// Reads two files; without `new`, the second one is the lock file in the current directory. One of
+/// the two may be missing.
 fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
     let old = side_on_disk(old, ui)?;
     let new = side_on_disk(new.unwrap_or(Path::new(LOCK_FILE_NAME)), ui)?;
@@ -491,28 +496,29 @@ struct Revision {
     is_unborn: bool,
 }
 
-/// A name that git does not know.
+/// A name that git does not know. It is no error of its own, because a file may have the name.
 struct UnknownRevision(String);
 
 impl Revision {
-    /// Resolves a revision.
+    /// Resolves a name as git does. `HEAD` of a repository without commits is a commit without
+    /// files.
+    ///
+    /// # Errors
+    /// git fails. A name that git does not know is a result.
     fn resolve(name: &str) -> Result<std::result::Result<Self, UnknownRevision>> {
         // As git reads `..`.
         let name = if name.is_empty() { "HEAD" } else { name };
+        let here = Path::new(".");
+        let mut object = None;
         // git would read it as an option.
-        let resolved = if name.starts_with('-') {
-            None
-        } else {
-            git::resolve(Path::new("."), name).map_err(or_name_two_files)?
-        };
+        if !name.starts_with('-') {
+            object = git::resolve(here, name).map_err(or_name_two_files)?;
+        }
         // HEAD has no commit before the first one is made.
-        let is_unborn =
-            name == "HEAD" && resolved.is_none() && git::branch(Path::new("."))?.is_some();
-        let object = if is_unborn {
-            git::empty_tree(Path::new("."))?
-        } else {
-            resolved
-        };
+        let is_unborn = name == "HEAD" && object.is_none() && git::branch(here)?.is_some();
+        if is_unborn {
+            object = git::empty_tree(here)?;
+        }
         let Some(object) = object else {
             return Ok(Err(UnknownRevision(name.to_owned())));
         };

@@ -129,7 +129,7 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
         &repository_paths,
         &environment.secrets,
     );
-    bill.lacks_roots = !errors.is_empty();
+    bill.has_failed_roots = !errors.is_empty();
     ui.print(&match format {
         OutputFormat::Spdx => spdx::document(&bill),
         OutputFormat::GithubSnapshot => snapshot(&bill, &submission(directory, &environment)?),

@@ -268,9 +268,10 @@ fn show_versions(
         });
     }
     match ui.format {
+        // The JSON is printed last, with the errors.
         OutputFormat::Json => {}
-        _ if uses.is_empty() && ui.format == OutputFormat::Text => {}
         OutputFormat::Html => ui.print(&html::tree(&uses, &ui.invocation)),
+        OutputFormat::Text if uses.is_empty() => {}
         _ if named.is_empty() => ui.print(&usage::table(&uses).text(&[], usize::MAX)),
         _ => ui.print(&usage::places(&uses)),
     }

@@ -231,7 +231,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         top: repository.map(Repository::top),
     };
     let report = VerifyReport {
-        found: Verification {
+        verification: Verification {
             roots: &checked,
             findings: &verified.findings,
             errors: &errors,
@@ -308,7 +308,7 @@ impl VerifyArgs {
 
 /// Report of a run.
 struct VerifyReport<'a> {
-    found: Verification<'a>,
+    verification: Verification<'a>,
     /// Selection and number of the root modules, if there may be several.
     many: Option<Many<'a>>,
     /// The locked versions, if a format shows them. Unreadable files are among the failures.
@@ -321,15 +321,20 @@ struct VerifyReport<'a> {
 
 impl VerifyReport<'_> {
     fn show(&self) {
-        let Self { found, ui, .. } = self;
-        found
+        let Self {
+            verification, ui, ..
+        } = self;
+        verification
             .roots
             .iter()
             .flat_map(text::checked)
             .for_each(|line| ui.verbose(&line));
         let failures = self.failures(ui.stderr_style.verbose);
         ui.error(&failures);
-        if ui.format == OutputFormat::Text && !failures.is_empty() && found.all().next().is_some() {
+        if ui.format == OutputFormat::Text
+            && !failures.is_empty()
+            && verification.all().next().is_some()
+        {
             ui.status("");
         }
         ui.print(&self.rendered(ui.format, ui.stdout_style));
@@ -338,64 +343,76 @@ impl VerifyReport<'_> {
 
     /// Returns a summary of the checks and their results.
     fn summary(&self) -> Vec<String> {
-        let Self { found, many, .. } = self;
+        let Self {
+            verification, many, ..
+        } = self;
         let mut lines = Vec::new();
 
         // A note says nothing against a lock file.
-        let has_problems = found
+        let has_problems = verification
             .all()
             .any(|(_, finding)| finding.severity > Severity::Note);
-        let has_suppressed = found.roots.iter().any(|root| root.suppressed.base > 0);
+        let has_suppressed = verification
+            .roots
+            .iter()
+            .any(|root| root.suppressed.base > 0);
         let mut is_well = false;
-        if found.errors.is_empty() && !has_problems && !has_suppressed {
-            let well = text::well(found.roots);
+        if verification.errors.is_empty() && !has_problems && !has_suppressed {
+            let well = text::well(verification.roots);
             is_well = well.is_some();
             lines.extend(well.unwrap_or_default());
-            lines.extend(text::published(found.roots, found.run.is_online));
+            lines.extend(text::published(
+                verification.roots,
+                verification.run.is_online,
+            ));
         }
         // After an error, the part that was not checked does not matter.
         if !self.has_failed() {
-            lines.extend(text::not_checked(found.roots, found.run.is_online));
+            lines.extend(text::not_checked(
+                verification.roots,
+                verification.run.is_online,
+            ));
         }
 
-        let is_one = many.is_none() || (found.roots.len() == 1 && found.coverage.len() == 1);
-        let total = text::summary(*found);
+        let is_one =
+            many.is_none() || (verification.roots.len() == 1 && verification.coverage.len() == 1);
+        let total = text::summary(*verification);
         // Root modules are not counted if the other lines or the failures show which ones there
         // are.
         let is_coverage_clear = if is_well {
-            coverage::is_plain(found.coverage)
+            coverage::is_plain(verification.coverage)
         } else if total.is_some() {
             is_one
         } else {
-            many.is_none() && !found.errors.is_empty()
+            many.is_none() && !verification.errors.is_empty()
         };
         lines.extend(total);
         if !is_coverage_clear {
-            lines.extend(coverage::lines(found.coverage));
+            lines.extend(coverage::lines(verification.coverage));
         }
         if !is_one {
-            lines.extend(text::about_the_change(found.findings));
+            lines.extend(text::about_the_change(verification.findings));
         }
         lines.extend(self.unrecognised.iter().cloned());
-        lines.extend(text::exempted(found.roots));
-        lines.extend(text::suppressed(found.roots));
+        lines.extend(text::exempted(verification.roots));
+        lines.extend(text::suppressed(verification.roots));
         lines
     }
 
     /// Whether something could not be checked, or a finding is an error.
     fn has_failed(&self) -> bool {
-        !self.found.errors.is_empty() || self.has_error()
+        !self.verification.errors.is_empty() || self.has_error()
     }
 
     fn has_error(&self) -> bool {
-        let mut findings = self.found.all();
+        let mut findings = self.verification.all();
         findings.any(|(_, finding)| finding.severity == Severity::Error)
     }
 
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.
     fn append_summary(&self, path: Option<PathBuf>) -> anyhow::Result<()> {
         let Some(path) = path else { return Ok(()) };
-        let summary = markdown::findings(&self.causes(false), self.found);
+        let summary = markdown::findings(&self.causes(false), self.verification);
         let summary = self.ui.safe(&summary, OutputFormat::Markdown);
         let file = std::fs::OpenOptions::new()
             .append(true)
@@ -408,7 +425,10 @@ impl VerifyReport<'_> {
     /// Returns the reasons why something was not checked, by cause.
     fn failures(&self, all: bool) -> Vec<Diagnostic> {
         by_cause(
-            self.found.errors.iter().map(|error| (error.root(), error)),
+            self.verification
+                .errors
+                .iter()
+                .map(|error| (error.root(), error)),
             self.many,
             all,
         )
@@ -416,7 +436,7 @@ impl VerifyReport<'_> {
 
     /// Returns the failures by cause, then the findings.
     fn causes(&self, all: bool) -> Vec<Diagnostic> {
-        let findings = text::causes(self.found, Severity::Note, self.many, all);
+        let findings = text::causes(self.verification, Severity::Note, self.many, all);
         self.failures(all).into_iter().chain(findings).collect()
     }
 
@@ -438,15 +458,15 @@ impl VerifyReport<'_> {
     }
 
     fn rendered(&self, format: OutputFormat, style: TextStyle) -> String {
-        let found = self.found;
+        let verification = self.verification;
         match format {
-            OutputFormat::Json => json::verify(found),
-            OutputFormat::Github => github::annotations(found),
-            OutputFormat::Sarif => sarif::log(found),
-            OutputFormat::Gitlab => gitlab::report(found),
-            OutputFormat::Html => html::verify(&self.causes(true), found, &self.uses),
-            OutputFormat::Junit => junit::report(found),
-            _ => text::findings(found, self.ui.least_severity(), self.many, style),
+            OutputFormat::Json => json::verify(verification),
+            OutputFormat::Github => github::annotations(verification),
+            OutputFormat::Sarif => sarif::log(verification),
+            OutputFormat::Gitlab => gitlab::report(verification),
+            OutputFormat::Html => html::verify(&self.causes(true), verification, &self.uses),
+            OutputFormat::Junit => junit::report(verification),
+            _ => text::findings(verification, self.ui.least_severity(), self.many, style),
         }
     }
 }

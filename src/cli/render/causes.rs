@@ -241,7 +241,7 @@ fn message_of_all(cause: &[(Option<&Path>, &Diagnostic)]) -> String {
 }
 
 /// `also in a, b, c and 208 more: -v lists them`. The first root module is omitted if the position
-/// that is shown is in it.
+/// that is shown is in it. With `all`, no other root module is omitted.
 fn places(
     first: &Diagnostic,
     first_root: &Path,
@@ -263,8 +263,10 @@ fn places(
         .chain(others.iter().copied())
         .map(|root| invocation.shown(root).display().to_string())
         .collect();
+    if all {
+        return format!("{word} {}", enumerate(&names));
+    }
     match names.len() {
-        _ if all => format!("{word} {}", enumerate(&names)),
         0..=MOST_NAMED => format!("{word} {}", few(names)),
         _ => format!("{word} {}: -v lists them", few(names)),
     }

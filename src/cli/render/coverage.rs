@@ -137,6 +137,8 @@ pub(super) fn noun(kind: DirectoryKind) -> &'static str {
     }
 }
 
+/// Returns the line about directories of a kind: `12 root modules: 1 with errors, 11 OK`. `None` if
+/// there are none.
 fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
     let total = coverage.total(kind);
     if total == 0 {

@@ -57,6 +57,7 @@ pub(crate) fn render_all<'a>(
     texts
 }
 
+/// Returns a diagnostic as it is shown in a terminal: message, excerpts of files, notes and help.
 fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) -> String {
     let diagnostic = &shown(&invocation.with_shown_paths(diagnostic), invocation);
     let level = match diagnostic.severity {

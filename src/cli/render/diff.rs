@@ -99,6 +99,7 @@ pub(crate) fn table(file: &FileDiff<'_>, all: bool) -> Table {
     }
 }
 
+/// The row of an entry in the table.
 fn table_row(row: &Row<'_>) -> TableRow {
     let step = row.version_change.map(|change| match change.direction {
         Direction::Upgrade => Piece::Own(change.to_string()),

@@ -17,8 +17,8 @@ const MOST_OF_A_LEVEL: usize = 10;
 
 /// Returns a line for each finding and each failure. If there are more than GitHub shows, returns
 /// the most severe ones and the number of the others.
-pub(crate) fn annotations(found: Verification<'_>) -> String {
-    let all = Issue::all(found);
+pub(crate) fn annotations(verification: Verification<'_>) -> String {
+    let all = Issue::all(verification);
     let mut text = String::new();
     let mut omitted = Vec::new();
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
@@ -61,6 +61,8 @@ fn worst_first<'a>(all: impl Iterator<Item = &'a Issue>) -> Vec<&'a Issue> {
     ranked.into_iter().map(|(_, issue)| issue).collect()
 }
 
+/// Returns the command by which GitHub annotates the first position of a finding:
+/// `::error file=…,line=…::message`.
 fn annotation(issue: &Issue) -> String {
     let mut properties = Vec::new();
     if let Some(file) = &issue.file {

@@ -13,9 +13,9 @@ const RUN: &str = "provlock-run";
 
 /// Returns an array with an object for each finding and each failure, and one for the run: the form
 /// has no other place for it.
-pub(crate) fn report(found: Verification<'_>) -> String {
-    let mut objects: Vec<_> = Issue::all(found).iter().map(object).collect();
-    objects.push(run(found));
+pub(crate) fn report(verification: Verification<'_>) -> String {
+    let mut objects: Vec<_> = Issue::all(verification).iter().map(object).collect();
+    objects.push(run(verification));
     format!("{}\n", Value::Array(objects))
 }
 
@@ -33,9 +33,9 @@ fn object(issue: &Issue) -> Value {
 }
 
 /// Returns the entry about the run: what it is of, and what was not checked.
-fn run(found: Verification<'_>) -> Value {
-    let mut lines = vec![found.run.line()];
-    lines.extend(found.not_checked());
+fn run(verification: Verification<'_>) -> Value {
+    let mut lines = vec![verification.run.line()];
+    lines.extend(verification.not_checked());
     json!({
         "description": lines.join("\n"),
         "check_name": RUN,

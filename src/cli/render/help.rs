@@ -217,15 +217,14 @@ impl Invocation {
         self.written(directory, arguments, repeated, false)
     }
 
+    /// Returns the command of a remedy, quoted for the user's shell, with the root modules of the
+    /// diagnostic.
     fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
         if let Some(words) = remedy::foreign_command(remedy, diagnostic, |path| self.shown(path)) {
-            return words
-                .iter()
-                .map(|word| quoted(word, self.shell))
-                .collect::<Vec<_>>()
-                .join(" ");
+            return self.quoted_words(&words);
         }
         let mut words = remedy::arguments(remedy);
+        // The same command for all providers is for the providers and modules that the user named.
         if let Some(names) = self.names.get()
             && remedy::is_for_all_providers(remedy)
             && words.first().is_some_and(|word| word == names.command)
@@ -272,7 +271,10 @@ impl Invocation {
         }
         words.extend(arguments);
         words.extend(flags);
+        self.quoted_words(&words)
+    }
 
+    fn quoted_words(&self, words: &[String]) -> String {
         let quoted: Vec<_> = words.iter().map(|word| quoted(word, self.shell)).collect();
         quoted.join(" ")
     }

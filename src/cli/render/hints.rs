@@ -115,8 +115,8 @@ fn not_compared(locked: &LockedRootModule) -> Option<Hint> {
     }
 }
 
-/// Returns a line for each hint, of several about platforms only for the first. `suggest` writes a
-/// command.
+/// Returns a line for each kind of hint, and for each guessed dialect. Of several hints of a kind,
+/// such as about different platforms, the first has the line. `suggest` writes a command.
 pub(crate) fn lines(hints: &BTreeSet<Hint>, suggest: impl Fn(&[&str]) -> String) -> Vec<String> {
     let mut lines = Vec::new();
     let mut shown_kinds = HashSet::new();

@@ -25,13 +25,13 @@ const SCRIPT: &str = include_str!("html/page.js");
 /// its root modules.
 pub(crate) fn verify(
     causes: &[Diagnostic],
-    found: Verification<'_>,
+    verification: Verification<'_>,
     uses: &[ProviderUse<'_>],
 ) -> String {
-    let invocation = found.invocation;
+    let invocation = verification.invocation;
     let mut numbers = Vec::new();
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
-        let number = found.number(severity);
+        let number = verification.number(severity);
         let class = if number == 0 {
             "none".to_owned()
         } else {
@@ -40,20 +40,23 @@ pub(crate) fn verify(
         let words = count(number, &severity.to_string());
         numbers.push(format!("<li class=\"{class}\">{words}</li>\n"));
     }
-    if !found.errors.is_empty() {
-        let failures = count(found.errors.len(), "failed check");
+    if !verification.errors.is_empty() {
+        let failures = count(verification.errors.len(), "failed check");
         numbers.push(format!("<li class=\"error\">{failures}</li>\n"));
     }
-    let mut lines = vec![found.run.line()];
-    lines.extend(coverage::lines(found.coverage));
-    lines.extend(found.not_checked());
+    let mut lines = vec![verification.run.line()];
+    lines.extend(coverage::lines(verification.coverage));
+    lines.extend(verification.not_checked());
     let mut paragraphs = Vec::new();
     for line in lines {
         paragraphs.push(format!("<p>{}</p>\n", text(&line, invocation)));
     }
     let findings = match causes {
         [] => "<p>Nothing was found.</p>\n".to_owned(),
-        causes => causes.iter().map(|cause| finding(cause, found)).collect(),
+        causes => causes
+            .iter()
+            .map(|cause| finding(cause, verification))
+            .collect(),
     };
     let body = format!(
         "<ul class=\"numbers\">\n{}</ul>\n{}<div id=\"filter\"></div>\n<h2>Findings</h2>\n{findings}\
@@ -94,8 +97,8 @@ fn content_hash(text: &str) -> String {
 }
 
 /// Returns a finding with its positions, notes and help.
-fn finding(cause: &Diagnostic, found: Verification<'_>) -> String {
-    let invocation = found.invocation;
+fn finding(cause: &Diagnostic, verification: Verification<'_>) -> String {
+    let invocation = verification.invocation;
     let mut cause = cause.clone();
     let mut roots = String::new();
     if let Some(RootModules::Selected { directories, .. }) = cause.root_modules.as_deref() {
@@ -104,11 +107,11 @@ fn finding(cause: &Diagnostic, found: Verification<'_>) -> String {
         roots = details(
             directories
                 .iter()
-                .map(|path| text(&found.path(path), invocation)),
+                .map(|path| text(&verification.path(path), invocation)),
         );
     }
 
-    let issue = Issue::in_suite(&cause, None, found);
+    let issue = Issue::in_suite(&cause, None, verification);
     let mut paragraphs = Vec::new();
     for position in issue.positions.iter().chain(&issue.fetched) {
         let place = format!("{}:{}", position.path, position.start.0);

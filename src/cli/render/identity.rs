@@ -23,12 +23,12 @@ pub(crate) struct Identity {
 
 /// Returns the identities of all findings and then of all failures, in the order of
 /// [`Verification::all`]. Equal ones are numbered.
-pub(crate) fn identities(found: Verification<'_>) -> Vec<Identity> {
+pub(crate) fn identities(verification: Verification<'_>) -> Vec<Identity> {
     let mut identities = Vec::new();
     let mut equal_before: HashMap<String, usize> = HashMap::new();
-    let failures = found.errors.iter().map(|error| (None, error));
-    for (root, diagnostic) in found.all().chain(failures) {
-        let mut identity = Identity::new(root, diagnostic, found);
+    let failures = verification.errors.iter().map(|error| (None, error));
+    for (root, diagnostic) in verification.all().chain(failures) {
+        let mut identity = Identity::new(root, diagnostic, verification);
         let number = equal_before
             .entry(identity.fingerprint.clone())
             .or_default();
@@ -42,20 +42,29 @@ pub(crate) fn identities(found: Verification<'_>) -> Vec<Identity> {
 }
 
 impl Identity {
-    fn new(root: Option<&VerifiedRoot>, diagnostic: &Diagnostic, found: Verification<'_>) -> Self {
-        let at_top = found.paths.at_top(diagnostic, root);
-        let cause = capped(&found.invocation.secrets.redact(&cause_in_words(&at_top)));
+    fn new(
+        root: Option<&VerifiedRoot>,
+        diagnostic: &Diagnostic,
+        verification: Verification<'_>,
+    ) -> Self {
+        let at_top = verification.paths.at_top(diagnostic, root);
+        let cause = capped(
+            &verification
+                .invocation
+                .secrets
+                .redact(&cause_in_words(&at_top)),
+        );
 
         let mut directory = String::new();
         if let Some(root) = root {
-            directory = found.path(&root.path);
+            directory = verification.path(&root.path);
         } else if let Some(root) = diagnostic.root() {
-            directory = found.path(root);
+            directory = verification.path(root);
         }
         let mut file = String::new();
         let mut labels = diagnostic.labels.iter();
         if let Some(label) = labels.find(|label| !label.location.file.is_fetched) {
-            file = found.path(label.location.path());
+            file = verification.path(label.location.path());
         }
         let fingerprint = digest(&[diagnostic.code.as_str(), &directory, &file, &cause]);
         Self { cause, fingerprint }

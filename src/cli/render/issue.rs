@@ -38,14 +38,14 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    fn new(label: &Label, found: Verification<'_>) -> Self {
+    fn new(label: &Label, verification: Verification<'_>) -> Self {
         let location = &label.location;
         let path = if location.file.is_fetched {
             // The address of a module may contain a token.
             let address = location.path().display().to_string();
-            found.invocation.secrets.redact(&address)
+            verification.invocation.secrets.redact(&address)
         } else {
-            found.path(location.path())
+            verification.path(location.path())
         };
         Self {
             path,
@@ -73,21 +73,23 @@ impl Position {
 
 impl Issue {
     /// Findings and failures, in this order.
-    pub(crate) fn all(found: Verification<'_>) -> Vec<Self> {
-        let mut identities = identities(found).into_iter();
+    pub(crate) fn all(verification: Verification<'_>) -> Vec<Self> {
+        let mut identities = identities(verification).into_iter();
         let mut issues = Vec::new();
-        for (root, finding) in found.all() {
+        for (root, finding) in verification.all() {
             // A finding about no root module is shown at the top of the repository.
             let file = root.map_or(Path::new("."), |root| &root.lock_path);
             let identity = identities.next();
-            issues.extend(identity.map(|one| Self::new(finding, root, Some(file), one, found)));
+            issues.extend(
+                identity.map(|one| Self::new(finding, root, Some(file), one, verification)),
+            );
         }
-        for error in found.errors {
+        for error in verification.errors {
             let lock_path = error.root().map(|root| root.join(LOCK_FILE_NAME));
             let identity = identities.next();
             issues.extend(identity.map(|one| Self {
                 is_failure: true,
-                ..Self::new(error, None, lock_path.as_deref(), one, found)
+                ..Self::new(error, None, lock_path.as_deref(), one, verification)
             }));
         }
         issues
@@ -98,9 +100,9 @@ impl Issue {
     pub(crate) fn in_suite(
         finding: &Diagnostic,
         root: Option<&VerifiedRoot>,
-        found: Verification<'_>,
+        verification: Verification<'_>,
     ) -> Self {
-        Self::new(finding, root, None, Identity::default(), found)
+        Self::new(finding, root, None, Identity::default(), verification)
     }
 
     /// A finding. `file` is the position of a finding without a location.
@@ -109,14 +111,17 @@ impl Issue {
         root: Option<&VerifiedRoot>,
         file: Option<&Path>,
         identity: Identity,
-        found: Verification<'_>,
+        verification: Verification<'_>,
     ) -> Self {
-        let finding = shown(&found.paths.at_top(finding, root), found.invocation);
-        let secrets = &found.invocation.secrets;
+        let finding = shown(
+            &verification.paths.at_top(finding, root),
+            verification.invocation,
+        );
+        let secrets = &verification.invocation.secrets;
         let mut positions = Vec::new();
         let mut fetched = Vec::new();
         for label in &finding.labels {
-            let position = Position::new(label, found);
+            let position = Position::new(label, verification);
             // A file of a fetched module is not in the repository, so that reports cannot mark its
             // lines.
             if label.location.file.is_fetched {
@@ -129,10 +134,10 @@ impl Issue {
         for note in finding.all_notes() {
             notes.push(capped(&secrets.redact(&note)));
         }
-        let help = found.at_top.help(&finding);
+        let help = verification.at_top.help(&finding);
         let file = match positions.first() {
             Some(first) => Some(first.path.clone()),
-            None => file.map(|file| found.path(file)),
+            None => file.map(|file| verification.path(file)),
         };
         Self {
             severity: finding.severity,

@@ -26,29 +26,30 @@ struct Suite<'a> {
     skipped: Option<&'static str>,
 }
 
-/// Returns a suite for each root module, with a test for each finding and failure, one suite for
-/// issues about no single root module, and one for what was not checked. Warnings are passed tests
-/// with output. A root module without issues has one test, which passes only if everything was
-/// checked.
-pub(crate) fn report(found: Verification<'_>) -> String {
-    let mut suites: Vec<_> = found
+/// Returns a suite for each root module, with a test for each finding and failure. Two more suites
+/// are for issues about no single root module, and for what was not checked.
+///
+/// Warnings are passed tests with output. A root module without issues has one test, which passes
+/// only if everything was checked.
+pub(crate) fn report(verification: Verification<'_>) -> String {
+    let mut suites: Vec<_> = verification
         .roots
         .iter()
-        .map(|root| of_root(root, found))
+        .map(|root| of_root(root, verification))
         .collect();
-    suites.extend(others(found));
+    suites.extend(others(verification));
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     let written = writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
     written.expect("a vector takes all bytes");
-    let time = found.run.time();
+    let time = verification.run.time();
     let element = writer
         .create_element("testsuites")
         .with_attributes([("name", "provlock verify"), ("timestamp", &*time)]);
     let written = element.write_inner_content(|writer| {
         for suite in suites {
-            write_suite(writer, &suite, &printable(&found.path(suite.path)))?;
+            write_suite(writer, &suite, &printable(&verification.path(suite.path)))?;
         }
-        write_run(writer, found)
+        write_run(writer, verification)
     });
     written.expect("a vector takes all bytes");
     String::from_utf8_lossy(&writer.into_inner()).into_owned() + "\n"
@@ -56,11 +57,11 @@ pub(crate) fn report(found: Verification<'_>) -> String {
 
 /// Writes the suite with the facts about the run as properties, and a skipped test for each part
 /// that was not checked.
-fn write_run(writer: &mut Writer<Vec<u8>>, found: Verification<'_>) -> io::Result<()> {
+fn write_run(writer: &mut Writer<Vec<u8>>, verification: Verification<'_>) -> io::Result<()> {
     const NAME: &str = "not checked";
-    let not_checked = found.not_checked();
+    let not_checked = verification.not_checked();
     let number = not_checked.len().to_string();
-    let run = found.run;
+    let run = verification.run;
     let mut properties = vec![
         ("version", VERSION.to_owned()),
         ("network", run.network().to_owned()),
@@ -106,21 +107,24 @@ fn skipped(writer: &mut Writer<Vec<u8>>, reason: &str) -> io::Result<()> {
         .map(drop)
 }
 
-fn of_root<'a>(root: &'a VerifiedRoot, found: Verification<'a>) -> Suite<'a> {
+/// The suite of a root module: its findings and the checks that failed.
+fn of_root<'a>(root: &'a VerifiedRoot, verification: Verification<'a>) -> Suite<'a> {
     let findings = root
         .findings
         .iter()
-        .map(|finding| Issue::in_suite(finding, Some(root), found));
+        .map(|finding| Issue::in_suite(finding, Some(root), verification));
     let issues = findings
-        .chain(root.errors.iter().map(|error| failure(error, found)))
+        .chain(root.errors.iter().map(|error| failure(error, verification)))
         .collect();
-    let skipped = match root {
-        // A test with an error shows that something was not checked.
-        _ if !root.errors.is_empty() => None,
-        _ if root.is_partly_checked() => Some("partly checked"),
-        _ if !root.has_lock_file && root.needs_lock_file => Some("without a lock file"),
-        _ => None,
-    };
+    let mut skipped = None;
+    // A test with an error shows that something was not checked.
+    if root.errors.is_empty() {
+        if root.is_partly_checked() {
+            skipped = Some("partly checked");
+        } else if !root.has_lock_file && root.needs_lock_file {
+            skipped = Some("without a lock file");
+        }
+    }
     Suite {
         path: &root.path,
         issues,
@@ -130,22 +134,26 @@ fn of_root<'a>(root: &'a VerifiedRoot, found: Verification<'a>) -> Suite<'a> {
 
 /// Suites of root modules that could not be checked at all, then one for issues about no single
 /// root module.
-fn others(found: Verification<'_>) -> Vec<Suite<'_>> {
+fn others(verification: Verification<'_>) -> Vec<Suite<'_>> {
     let mut failed: BTreeMap<&Path, Vec<Issue>> = BTreeMap::new();
     let mut issues = Vec::new();
-    for finding in found.findings {
-        issues.push(Issue::in_suite(finding, None, found));
+    for finding in verification.findings {
+        issues.push(Issue::in_suite(finding, None, verification));
     }
-    for error in found.errors {
+    for error in verification.errors {
         // The suite of a root module that was checked has its errors.
-        if found.roots.iter().any(|root| root.errors.contains(error)) {
+        if verification
+            .roots
+            .iter()
+            .any(|root| root.errors.contains(error))
+        {
             continue;
         }
         let issues_of_suite = match error.root() {
             Some(path) => failed.entry(path).or_default(),
             None => &mut issues,
         };
-        issues_of_suite.push(failure(error, found));
+        issues_of_suite.push(failure(error, verification));
     }
 
     let mut suites = Vec::new();
@@ -166,21 +174,26 @@ fn others(found: Verification<'_>) -> Vec<Suite<'_>> {
     suites
 }
 
-fn failure(error: &Diagnostic, found: Verification<'_>) -> Issue {
+fn failure(error: &Diagnostic, verification: Verification<'_>) -> Issue {
     Issue {
         is_failure: true,
-        ..Issue::in_suite(error, None, found)
+        ..Issue::in_suite(error, None, verification)
     }
 }
 
 fn element(issue: &Issue) -> &'static str {
+    // JUnit's errors are checks that failed, and its failures are findings.
+    if issue.is_failure {
+        return "error";
+    }
     match issue.severity {
-        _ if issue.is_failure => "error",
         Severity::Error => "failure",
         _ => PASSED,
     }
 }
 
+/// Writes a suite with a case for each issue, and one for the suite itself if it was skipped or has
+/// no issue.
 fn write_suite(writer: &mut Writer<Vec<u8>>, suite: &Suite<'_>, name: &str) -> io::Result<()> {
     let Suite {
         issues, skipped, ..
@@ -225,6 +238,7 @@ fn write_suite(writer: &mut Writer<Vec<u8>>, suite: &Suite<'_>, name: &str) -> i
     written.map(drop)
 }
 
+/// Writes the case of an issue.
 fn case(writer: &mut Writer<Vec<u8>>, issue: &Issue, root: &str) -> io::Result<()> {
     let message = printable(&issue.message);
     let name = format!("{}: {message}", issue.code);

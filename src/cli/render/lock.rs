@@ -289,6 +289,8 @@ pub(crate) fn not_covered<'a>(
         .map(|(platform, _)| platform)
 }
 
+/// The row of a provider. `in_full` is whether it shows how the packages were authenticated with
+/// all details.
 fn provider_row(locked: &LockedRootModule, report: &ProviderReport, in_full: bool) -> EntryRow {
     let row = Row::new(&report.difference, locked.prepared.root.dialect);
     let mut authentications = BTreeSet::new();
@@ -364,6 +366,7 @@ fn short_revision(entry: &LockedModule) -> Option<String> {
     Some(commit.chars().take(SHORT).collect())
 }
 
+/// Returns the last line about a root module: `Locked 2 providers for linux_amd64 (1 added)`.
 fn summary(locked: &LockedRootModule) -> String {
     let what = providers_and_platforms(locked);
     if !locked.changed {

@@ -56,10 +56,10 @@ fn sections(files: &[&FileDiff<'_>], content: impl Fn(&FileDiff<'_>) -> String) 
 }
 
 /// Returns the findings for the summary of a job.
-pub(crate) fn findings(causes: &[Diagnostic], found: Verification<'_>) -> String {
-    let mut numbers = found.numbers();
-    if !found.errors.is_empty() {
-        let failures = count(found.errors.len(), "failed check");
+pub(crate) fn findings(causes: &[Diagnostic], verification: Verification<'_>) -> String {
+    let mut numbers = verification.numbers();
+    if !verification.errors.is_empty() {
+        let failures = count(verification.errors.len(), "failed check");
         numbers = enumerate([numbers, failures].iter().filter(|part| !part.is_empty()));
     }
     let title = if numbers.is_empty() {
@@ -67,12 +67,12 @@ pub(crate) fn findings(causes: &[Diagnostic], found: Verification<'_>) -> String
     } else {
         numbers.as_str()
     };
-    let mut lines = vec![found.run.line()];
-    lines.extend(coverage::lines(found.coverage));
-    lines.extend(found.not_checked());
+    let mut lines = vec![verification.run.line()];
+    lines.extend(coverage::lines(verification.coverage));
+    lines.extend(verification.not_checked());
     let mut text = format!("#### provlock verify: {title}\n\n");
     for line in lines {
-        text += &code(&found.invocation.secrets.redact(&line));
+        text += &code(&verification.invocation.secrets.redact(&line));
         text += "\n\n";
     }
     if causes.is_empty() {
@@ -80,14 +80,17 @@ pub(crate) fn findings(causes: &[Diagnostic], found: Verification<'_>) -> String
     }
     let table = Table {
         header: vec!["level", "finding", "first place"],
-        rows: causes.iter().map(|cause| row(cause, found)).collect(),
+        rows: causes
+            .iter()
+            .map(|cause| row(cause, verification))
+            .collect(),
     };
     text + &table.markdown(LENGTH_LIMIT) + "\n"
 }
 
 /// The row of a finding.
-fn row(finding: &Diagnostic, found: Verification<'_>) -> TableRow {
-    let issue = Issue::in_suite(finding, None, found);
+fn row(finding: &Diagnostic, verification: Verification<'_>) -> TableRow {
+    let issue = Issue::in_suite(finding, None, verification);
     let level = match issue.severity {
         Severity::Error => Piece::Strong(issue.severity.to_string()),
         _ => Piece::Own(issue.severity.to_string()),

@@ -431,6 +431,7 @@ fn directories(diagnostic: &Diagnostic) -> &[PathBuf] {
     }
 }
 
+/// Returns the words of a command of this program; none for other remedies.
 pub(super) fn arguments(remedy: &Remedy) -> Vec<String> {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     match remedy {
@@ -481,6 +482,8 @@ pub(super) fn arguments(remedy: &Remedy) -> Vec<String> {
     }
 }
 
+/// Returns the words of a command with the flags that are set. An empty list of platforms means
+/// all.
 fn with_flags(
     command: &str,
     flags: &[(&str, bool)],

@@ -58,6 +58,7 @@ impl RepositoryPaths<'_> {
         at_top
     }
 
+    /// The same help with files relative to the top of the repository.
     fn help(&self, help: &Help, names: &[Renaming]) -> Help {
         let mut at_top = Help::default();
         for part in help.parts() {
@@ -81,6 +82,7 @@ impl RepositoryPaths<'_> {
         at_top
     }
 
+    /// The same root modules, selected from the top of the repository.
     fn root_modules(&self, roots: RootModules) -> RootModules {
         match roots {
             RootModules::One {
@@ -100,6 +102,7 @@ impl RepositoryPaths<'_> {
                     paths.push(PathBuf::from("."));
                 }
                 let mut paths_at_top = self.all_relative_to_top(&paths);
+                // At the top, no path is needed for the top itself.
                 paths_at_top.retain(|path| path != Path::new("."));
                 RootModules::Selected {
                     paths: paths_at_top,

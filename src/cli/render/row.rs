@@ -39,7 +39,8 @@ pub(crate) struct Row<'a> {
     /// Whether hashes replaced others while the version stayed.
     #[serde(skip)]
     pub(crate) hashes_replaced: bool,
-    /// Number of replaced `zh:` hashes.
+    /// Number of replaced `zh:` hashes; `None` also if every hash was replaced, which needs no
+    /// number.
     #[serde(skip)]
     zh_replaced: Option<usize>,
     /// Whether the same version in a registry, or the same source with its tag or branch, has a
@@ -114,39 +115,33 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// Parts that rows of providers and of modules have in common. Constraints, source and package
+    /// are left to the caller.
     fn of<T: EntryKind>(entry: &'a EntryDiff<T>, dialect: Dialect) -> Self {
-        let zh_replaced = entry.zh_replaced();
+        // One warning about the replaced hashes is enough.
+        let all_replaced = entry.hashes_replaced();
+        let zh_replaced = if all_replaced {
+            None
+        } else {
+            entry.zh_replaced()
+        };
         Self {
             name: T::name(&entry.address, dialect),
             address: AsText(&entry.address),
             action: entry.change,
             version: Change::of(entry, |entry| entry.version().map(AsText)),
             version_change: entry.version_move(),
-            constraints: Change {
-                old: None,
-                new: None,
-            },
-            source: Change {
-                old: None,
-                new: None,
-            },
-            package: Change {
-                old: None,
-                new: None,
-            },
+            constraints: Change::NONE,
+            source: Change::NONE,
+            package: Change::NONE,
+            package_replaced: false,
             hashes: HashChange {
                 added: entry.hashes_added(),
                 removed: entry.hashes_removed(),
             },
             hash_counts: Change::of(entry, |entry| Some(SchemeCounts::of(entry.hashes()))),
-            hashes_replaced: entry.hashes_replaced() || zh_replaced.is_some(),
-            // One warning about the replaced hashes is enough.
-            zh_replaced: if entry.hashes_replaced() {
-                None
-            } else {
-                zh_replaced
-            },
-            package_replaced: false,
+            hashes_replaced: all_replaced || zh_replaced.is_some(),
+            zh_replaced,
         }
     }
 
@@ -221,6 +216,11 @@ pub(crate) fn symbol(action: EntryChange) -> Symbol {
 }
 
 impl<T: Copy + PartialEq> Change<T> {
+    const NONE: Self = Self {
+        old: None,
+        new: None,
+    };
+
     fn of<'a, E: EntryKind>(entry: &'a EntryDiff<E>, value: impl Fn(&'a E) -> Option<T>) -> Self {
         Self {
             old: entry.old.as_deref().and_then(&value),

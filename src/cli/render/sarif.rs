@@ -18,18 +18,18 @@ const SCHEMA: &str =
 const NOT_CHECKED: &str = "not-checked";
 
 /// Returns a log with one run. A failure is a notification, and the run is then not successful.
-pub(crate) fn log(found: Verification<'_>) -> String {
-    let (errors, findings): (Vec<_>, Vec<_>) = Issue::all(found)
+pub(crate) fn log(verification: Verification<'_>) -> String {
+    let (errors, findings): (Vec<_>, Vec<_>) = Issue::all(verification)
         .into_iter()
         .partition(|issue| issue.is_failure);
     let mut results: Vec<_> = findings.iter().map(result).collect();
     add_fingerprints(&mut results);
-    let not_checked = found.not_checked();
+    let not_checked = verification.not_checked();
     let mut notifications: Vec<_> = errors.iter().map(failure).collect();
     notifications.extend(not_checked.iter().map(|line| {
         json!({ "level": "note", "message": { "text": line }, "descriptor": { "id": NOT_CHECKED } })
     }));
-    let run = found.run;
+    let run = verification.run;
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -78,22 +78,25 @@ fn driver(repository: &str) -> Value {
     driver
 }
 
+/// The text at a JSON pointer; empty if there is none.
+fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
 /// Adds a fingerprint to each result, so that a service recognizes a finding after lines have
 /// moved. It is computed from code, file and message; GitHub prescribes the name of the property,
 /// and the number of equal results before it.
 fn add_fingerprints(results: &mut [Value]) {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for result in results {
-        let text = |pointer: &str| {
-            result
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let file = text("/locations/0/physicalLocation/artifactLocation/uri");
+        let file = text_at(result, "/locations/0/physicalLocation/artifactLocation/uri");
         // The first line is the message; notes and help contain other positions of a finding.
-        let message = text("/message/text").lines().next().unwrap_or_default();
-        let digest = Sha256::digest([text("/ruleId"), file, message].join("\n"));
+        let text = text_at(result, "/message/text");
+        let message = text.lines().next().unwrap_or_default();
+        let digest = Sha256::digest([text_at(result, "/ruleId"), file, message].join("\n"));
         let hash = digest[..8]
             .iter()
             .fold(String::new(), |hash, byte| format!("{hash}{byte:02x}"));
@@ -136,6 +139,7 @@ fn security_severity(code: Code) -> Option<&'static str> {
     }
 }
 
+/// The `result` object of an issue.
 fn result(issue: &Issue) -> Value {
     let related = |position: &Position| {
         let mut related = json!({ "physicalLocation": place(position) });

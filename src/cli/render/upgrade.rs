@@ -60,15 +60,17 @@ const CHANGE: &str = "change";
 const BELOW: [&str; 5] = [HELD_BACK_BY, ROOT_MODULES, RELEASED, NEWEST, CHANGE];
 
 impl PlanText {
-    /// Text about a root module; of one of many only about what can move or is held back, unless
-    /// `all` is set.
-    pub(crate) fn new(root: &RootModule, plan: &UpgradePlan, all: bool) -> Self {
-        let moves = plan
-            .moves
-            .iter()
-            .filter(|planned| all || planned.moves() || planned.is_held_back());
+    /// Text about a root module. Providers and modules that neither move nor are held back have
+    /// rows only if `shows_unmoved` is set.
+    pub(crate) fn new(root: &RootModule, plan: &UpgradePlan, shows_unmoved: bool) -> Self {
+        let mut rows = Vec::new();
+        for planned in &plan.moves {
+            if shows_unmoved || planned.moves() || planned.is_held_back() {
+                rows.push(MoveText::new(planned, root));
+            }
+        }
         Self {
-            rows: moves.map(|planned| MoveText::new(planned, root)).collect(),
+            rows,
             edits: plan.edits.clone(),
             summary: summary(plan),
             has_changes: plan.has_changes(),
@@ -224,9 +226,11 @@ pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
     lines
 }
 
-/// `2 providers and 1 module`: the number of held back ones; `None` if it is zero. If
-/// `by_own_constraints`, counts only what is held back by constraints that can be rewritten. Also
-/// returns whether modules are among them.
+/// Counts the providers and modules that are held back, as in `2 providers and 1 module`; `None` if
+/// there are none. Also returns whether modules are among them.
+///
+/// With `by_own_constraints`, counts only providers and modules that are held back by constraints
+/// that can be rewritten.
 pub(crate) fn held_back(
     groups: &[MoveGroup<'_>],
     by_own_constraints: bool,

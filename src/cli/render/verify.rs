@@ -81,14 +81,14 @@ impl<'a> Verification<'a> {
 /// The findings of at least this severity as text, with a blank line after each; findings of many
 /// root modules by cause.
 pub(crate) fn findings(
-    found: Verification<'_>,
+    verification: Verification<'_>,
     least: Severity,
     many: Option<Many<'_>>,
     style: TextStyle,
 ) -> String {
     let texts = diagnostics::render_all(
-        &causes(found, least, many, style.verbose),
-        found.invocation,
+        &causes(verification, least, many, style.verbose),
+        verification.invocation,
         style,
     );
     texts
@@ -99,13 +99,13 @@ pub(crate) fn findings(
 
 /// The findings with at least this severity, each cause once.
 pub(crate) fn causes(
-    found: Verification<'_>,
+    verification: Verification<'_>,
     least: Severity,
     many: Option<Many<'_>>,
     all: bool,
 ) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for (root, finding) in found.all() {
+    for (root, finding) in verification.all() {
         if finding.severity >= least {
             findings.push((root.map(|root| &*root.path), finding));
         }
@@ -179,14 +179,20 @@ pub(crate) fn reason(reason: DialectReason) -> &'static str {
 }
 
 /// `2 errors and 1 warning in .terraform.lock.hcl`; `None` without findings.
-pub(crate) fn summary(found: Verification<'_>) -> Option<String> {
+pub(crate) fn summary(verification: Verification<'_>) -> Option<String> {
     let mut files = BTreeSet::new();
-    for (root, finding) in found.all() {
+    for (root, finding) in verification.all() {
         files.extend(file(root, finding));
     }
     let shown: Vec<_> = files
         .iter()
-        .map(|file| found.invocation.shown_file(file).display().to_string())
+        .map(|file| {
+            verification
+                .invocation
+                .shown_file(file)
+                .display()
+                .to_string()
+        })
         .collect();
     let files = match &shown[..] {
         [] => return None,
@@ -194,7 +200,7 @@ pub(crate) fn summary(found: Verification<'_>) -> Option<String> {
         [one, other] => format!("{one} and {other}"),
         files => format!("{} files", files.len()),
     };
-    Some(format!("{} in {files}", found.numbers()))
+    Some(format!("{} in {files}", verification.numbers()))
 }
 
 /// `2 errors and 1 warning`
@@ -272,7 +278,7 @@ pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
     } else {
         String::new()
     };
-    let what = match entries {
+    let mut line = match entries {
         0 => format!("OK: no provider{of} is required, and none is locked"),
         _ => format!("OK: {}{of} locked as required", count(entries, "provider")),
     };
@@ -282,12 +288,14 @@ pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
     let have_same_platforms = others
         .iter()
         .all(|other| other.platforms == first.platforms);
-    let mut lines = vec![match &first.platforms {
-        _ if entries == 0 || has_unknown_platforms => what,
-        _ if !have_same_platforms => format!("{what}, each for its platforms"),
-        Some(platforms) => for_platforms(&what, platforms),
-        None => what,
-    }];
+    if entries > 0 && !has_unknown_platforms {
+        if !have_same_platforms {
+            line += ", each for its platforms";
+        } else if let Some(platforms) = &first.platforms {
+            line = for_platforms(&line, platforms);
+        }
+    }
+    let mut lines = vec![line];
     let modules = compared.iter().map(|root| root.modules).sum();
     if modules > 0 {
         lines.push(format!("OK: {} locked as called", count(modules, "module")));

@@ -27,7 +27,7 @@ pub(crate) struct Kept {
     /// Whether the files' content is kept, to print it as a diff.
     pub(crate) files: bool,
     pub(crate) is_offline: bool,
-    /// Rows of the root modules so far.
+    /// Rows of the root modules so far: equal rows of later ones share their memory.
     pub(crate) rows: KnownRows,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct RootResult {
     pub(crate) path: PathBuf,
     pub(crate) warnings: Vec<Diagnostic>,
     /// Numbers of recorded hashes that differ from the published release, or may do so.
-    counts: UnconfirmedHashes,
+    unconfirmed: UnconfirmedHashes,
     pub(crate) hints: Vec<Hint>,
     /// `None` if an upgrade was only planned.
     pub(crate) locked: Option<LockedText>,
@@ -61,26 +61,27 @@ pub(crate) struct Results<'a> {
 }
 
 impl RootResult {
-    /// Result of a root module, with what `kept` asks for.
+    /// Result of a root module, with the parts that `kept` selects.
     pub(crate) fn new(outcome: &RootOutcome, kept: &mut Kept, ui: &Ui) -> Self {
         let prepared = outcome.prepared();
         let plan = outcome.plan();
-        let all = !kept.may_be_several || ui.stdout_style.verbose;
+        let shows_unmoved = !kept.may_be_several || ui.stdout_style.verbose;
         let mut result = Self {
             path: prepared.root.path().to_owned(),
             warnings: prepared.warnings.clone(),
-            counts: UnconfirmedHashes::default(),
+            unconfirmed: UnconfirmedHashes::default(),
             hints: Vec::new(),
             locked: None,
-            plan: plan.map(|plan| PlanText::new(&prepared.root, plan, all)),
+            plan: plan.map(|plan| PlanText::new(&prepared.root, plan, shows_unmoved)),
             files: Vec::new(),
             json: None,
         };
         if let RootOutcome::Locked(locked) = outcome {
+            // The warnings of the outcome include the warnings of the requirements.
             result
                 .warnings
                 .extend(locked.outcome.warnings.iter().cloned());
-            result.counts = locked.outcome.counts;
+            result.unconfirmed = locked.outcome.counts;
             result.hints = hints::hints(locked, kept.is_offline);
             result.locked = Some(LockedText::new(
                 locked,
@@ -95,7 +96,7 @@ impl RootResult {
             result.warnings.extend(plan.warnings.iter().cloned());
             let warnings = &prepared.requirements.warnings;
             result.warnings.extend(warnings.iter().cloned());
-            result.counts = plan.counts;
+            result.unconfirmed = plan.counts;
         }
         if ui.is_json() {
             result.json = Some(raw(&LockedRoot::new(outcome)));
@@ -166,7 +167,9 @@ impl<'a> Results<'a> {
 
     /// Whether a lock file contains a hash that was never published.
     pub(crate) fn has_unpublished(&self) -> bool {
-        self.done.iter().any(|root| root.counts.unpublished > 0)
+        self.done
+            .iter()
+            .any(|root| root.unconfirmed.unpublished > 0)
     }
 
     /// Results of root modules that were locked.
@@ -308,12 +311,12 @@ impl<'a> Results<'a> {
     pub(crate) fn finish(&self, is_check: bool) {
         let ui = self.ui;
         let mut hints = BTreeSet::new();
-        let mut counts = UnconfirmedHashes::default();
+        let mut unconfirmed = UnconfirmedHashes::default();
         let mut roots = Vec::new();
         let mut warnings = Vec::new();
         for root in &self.done {
             hints.extend(root.hints.iter().cloned());
-            counts += root.counts;
+            unconfirmed += root.unconfirmed;
             roots.extend(root.json.as_ref().map(DoneOrFailed::Done));
             warnings.extend(&root.warnings);
         }
@@ -326,14 +329,14 @@ impl<'a> Results<'a> {
         }
 
         ui.statuses(hints::lines(&hints, |words| self.suggest(words)));
-        if counts.unpublished > 0 {
-            let hashes = count(counts.unpublished, "recorded hash");
+        if unconfirmed.unpublished > 0 {
+            let hashes = count(unconfirmed.unpublished, "recorded hash");
             ui.status(&format!(
                 "Never published: {hashes}; lock --check and verify --online fail because of that"
             ));
         }
-        if is_check && counts.uncompared > 0 {
-            let hashes = count(counts.uncompared, "recorded hash");
+        if is_check && unconfirmed.uncompared > 0 {
+            let hashes = count(unconfirmed.uncompared, "recorded hash");
             let verify = self.suggest(&["verify", "--online"]);
             ui.status(&format!(
                 "Not compared with the published release: {hashes}; to compare all: {verify}"

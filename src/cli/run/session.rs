@@ -66,8 +66,7 @@ pub(crate) fn start_locking<'a>(
 /// Shows where packages come from, and which proxies the environment sets; the system may have
 /// others.
 pub(crate) fn show_origin(ui: &Ui, environment: &Environment, options: &SessionOptions) {
-    let origin = match &options.sources.choice {
-        _ if options.offline => "the cache of hashes and the lock files".to_owned(),
+    let mut origin = match &options.sources.choice {
         SourceChoice::FilesystemMirror(directory) => {
             format!("the directory {}", directory.display())
         }
@@ -76,6 +75,9 @@ pub(crate) fn show_origin(ui: &Ui, environment: &Environment, options: &SessionO
         SourceChoice::CliConfiguration => "where the CLI configuration says".to_owned(),
         SourceChoice::Registries => "the registries of the providers".to_owned(),
     };
+    if options.offline {
+        "the cache of hashes and the lock files".clone_into(&mut origin);
+    }
     ui.verbose(&format!("packages from {origin}"));
     for (variable, value) in proxies(environment) {
         ui.verbose(&format!("{variable} is {value}"));
@@ -83,6 +85,7 @@ pub(crate) fn show_origin(ui: &Ui, environment: &Environment, options: &SessionO
 }
 
 impl EventDisplay<'_> {
+    /// Shows an event of the run.
     fn show(&self, event: Event<'_>) {
         match event {
             Event::Reading => self.ui.progress(Some("fetching modules")),
@@ -133,10 +136,12 @@ impl EventDisplay<'_> {
             dialect_reason,
             ..
         } = root;
-        let named_by = match &settings.platforms {
-            _ if !platforms_are_named => "this machine, unless the lock file covers others",
-            Some(set) if set == platforms => "provlock.toml",
-            _ => "the flag or PROVLOCK_PLATFORMS",
+        let named_by = if !platforms_are_named {
+            "this machine, unless the lock file covers others"
+        } else if settings.platforms.as_ref() == Some(platforms) {
+            "provlock.toml"
+        } else {
+            "the flag or PROVLOCK_PLATFORMS"
         };
         let (path, reason, platforms) = (
             root.path().display(),

@@ -103,6 +103,7 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
     })
 }
 
+/// Returns the last line: `Published 2 releases in oci://…`.
 fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String {
     if published.is_empty() {
         return "Nothing to publish: the cache contains none of the packages".to_owned();

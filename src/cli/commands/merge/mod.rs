@@ -322,6 +322,8 @@ fn is_of_modules(arguments: &MergeArgs, file: &Path, bytes: &[u8]) -> bool {
     lockfile::is_of_modules(arguments.path.as_deref().unwrap_or(file), bytes)
 }
 
+/// Merges three versions of a file, as a merge driver of git. Versions that are no lock files are
+/// merged line by line.
 fn merge_three<T: EntryKind>(
     files: [&PathBuf; 3],
     arguments: &MergeArgs,
@@ -403,6 +405,8 @@ fn report_line_by_line(errors: Vec<Diagnostic>, file: &Path, clean: bool) -> Fil
     }
 }
 
+/// Merges the conflicts that git left in a lock file, and writes the file. A file without conflicts
+/// stays as it is.
 fn repair<T: EntryKind>(
     file: &Path,
     bytes: Vec<u8>,
@@ -595,20 +599,21 @@ fn help<T: EntryKind>(file: &Path) -> Help {
     }
 }
 
-/// `  hashicorp/null   5.0.0 (ours 5.0.0, theirs 4.0.0)`, for each conflict that was resolved.
+/// Returns a line for each conflict that the merge resolved:
+/// `  hashicorp/null   5.0.0 (ours 5.0.0, theirs 4.0.0)`.
 fn chosen_releases<T: EntryKind>(
     conflicts: &[Conflict<T>],
     merged: &Merged<T>,
     dialect: Dialect,
 ) -> Vec<String> {
-    let left: BTreeSet<_> = merged
+    let unresolved: BTreeSet<_> = merged
         .conflicts
         .iter()
         .map(|conflict| &conflict.address)
         .collect();
     let mut lines = Vec::new();
     for conflict in conflicts {
-        if left.contains(&conflict.address) {
+        if unresolved.contains(&conflict.address) {
             continue;
         }
         let name = T::name(&conflict.address, dialect);

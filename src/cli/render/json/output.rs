@@ -90,7 +90,7 @@ struct Verified<'a> {
 
 /// Returns the fields of `verify`: the root modules that were checked, and the ones that could not
 /// be checked.
-pub(crate) fn verify(found: Verification<'_>) -> String {
+pub(crate) fn verify(verification: Verification<'_>) -> String {
     let Verification {
         roots,
         errors,
@@ -98,7 +98,7 @@ pub(crate) fn verify(found: Verification<'_>) -> String {
         run,
         invocation,
         ..
-    } = found;
+    } = verification;
     let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
     let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
     for error in errors {
@@ -109,11 +109,11 @@ pub(crate) fn verify(found: Verification<'_>) -> String {
     // The findings about no root module come first, then the findings of each root module.
     let mut paths = Vec::new();
     let mut findings = Vec::new();
-    for ((root, finding), identity) in found.all().zip(identities(found)) {
+    for ((root, finding), identity) in verification.all().zip(identities(verification)) {
         paths.push(root.map(|root| root.path.to_string_lossy()));
         findings.push(Finding::new(finding, identity, invocation));
     }
-    let (of_change, mut rest) = findings.split_at(found.findings.len());
+    let (of_change, mut rest) = findings.split_at(verification.findings.len());
     let mut done_or_failed = Vec::new();
     for root in roots {
         let (own, others) = rest.split_at(root.findings.len());
@@ -131,7 +131,7 @@ pub(crate) fn verify(found: Verification<'_>) -> String {
     }
 
     let result = Verified {
-        run: Run::new(run, found.not_checked()),
+        run: Run::new(run, verification.not_checked()),
         roots: Roots {
             roots: done_or_failed,
         },

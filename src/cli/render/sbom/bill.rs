@@ -25,7 +25,7 @@ pub(crate) struct Bill {
     pub(super) time: Option<Timestamp>,
     pub(super) roots: Vec<Root>,
     /// Whether root modules are missing because of errors.
-    pub(crate) lacks_roots: bool,
+    pub(crate) has_failed_roots: bool,
     /// Packages by their purls.
     pub(super) packages: BTreeMap<String, Package>,
     /// The purls that the package with a purl requires.
@@ -55,7 +55,7 @@ impl Bill {
             name: safe(name, secrets),
             time,
             roots: Vec::new(),
-            lacks_roots: false,
+            has_failed_roots: false,
             packages: BTreeMap::new(),
             requirements: BTreeMap::new(),
         };
@@ -65,6 +65,7 @@ impl Bill {
         bill
     }
 
+    /// Adds the locked packages of a root module, and the requirements between them.
     fn add(&mut self, materials: &Materials, paths: &RepositoryPaths<'_>, secrets: &Secrets) {
         let mut purls = BTreeMap::new();
         for (address, locked) in &materials.providers {

@@ -19,7 +19,8 @@ const ENCODED: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// The document.
+/// The bill as a `CycloneDX` document: its components, their requirements, and whether the
+/// requirements of each root module are completely known.
 pub(crate) fn document(bill: &Bill) -> String {
     let mut components = Vec::new();
     let mut complete = Vec::new();
@@ -35,7 +36,7 @@ pub(crate) fn document(bill: &Bill) -> String {
     }
     components.extend(bill.packages.values().map(component));
     // The project also depends on the root modules that could not be read.
-    if bill.lacks_roots {
+    if bill.has_failed_roots {
         incomplete.push("project".to_owned());
     }
     let mut compositions = Vec::new();
@@ -72,6 +73,7 @@ fn reference(path: &str) -> String {
     format!("root:{path}")
 }
 
+/// The `component` object of a package.
 fn component(package: &Package) -> Value {
     let Package {
         purl,

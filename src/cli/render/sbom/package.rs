@@ -68,6 +68,8 @@ impl Package {
         .with_hashes(&locked.hashes)
     }
 
+    /// The package of a module. Its purl depends on where it comes from: a registry of modules, an
+    /// OCI registry, or anything else.
     pub(super) fn module(key: &str, locked: &LockedModule, secrets: &Secrets) -> Self {
         let mut package = RemoteSource::detect(&locked.package, "").ok();
         if let Some(package) = &mut package {
@@ -188,6 +190,8 @@ impl Package {
 }
 
 impl Origin {
+    /// Returns where a package comes from. A package of a registry has a location of its own unless
+    /// the registry sends it itself.
     fn of(
         registry: Option<&RegistryModule>,
         package: Option<&RemoteSource>,

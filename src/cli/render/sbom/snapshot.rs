@@ -36,6 +36,8 @@ pub(crate) fn snapshot(bill: &Bill, submission: &Submission) -> String {
     format!("{snapshot:#}\n")
 }
 
+/// The manifest of a root module: its packages, with the ones that it requires itself marked as
+/// direct.
 fn manifest(root: &Root, bill: &Bill) -> Value {
     let resolved = root.all.iter().map(|purl| {
         let is_direct = root.requirements.contains(purl);

@@ -9,7 +9,7 @@ use super::package::{Origin, Package};
 
 const TOOL: &str = concat!("Tool: provlock-", env!("CARGO_PKG_VERSION"));
 
-/// The document.
+/// The bill as an SPDX document: the project depends on its root modules, these on their packages.
 pub(crate) fn document(bill: &Bill) -> String {
     let created = bill.time_to_the_second();
     let project = "SPDXRef-Project";
@@ -23,12 +23,13 @@ pub(crate) fn document(bill: &Bill) -> String {
     let mut ids: HashMap<&str, String> = HashMap::new();
     for (number, package) in bill.packages.values().enumerate() {
         let id = id("Package", number, &package.full_name());
-        packages.push(described(package, &id, &created));
+        packages.push(library(package, &id, &created));
         ids.insert(&package.purl, id);
     }
 
     let mut relations = vec![relation("SPDXRef-DOCUMENT", "DESCRIBES", project)];
-    if bill.lacks_roots {
+    // NOASSERTION means that there may be more dependencies (clause 11 of the specification).
+    if bill.has_failed_roots {
         relations.push(relation(project, "DEPENDS_ON", "NOASSERTION"));
     }
     for (root, id) in bill.roots.iter().zip(&root_ids) {
@@ -36,7 +37,6 @@ pub(crate) fn document(bill: &Bill) -> String {
         for purl in &root.requirements {
             relations.push(relation(id, "DEPENDS_ON", &ids[&**purl]));
         }
-        // Other relations of this kind have no name.
         if !root.is_complete {
             relations.push(relation(id, "DEPENDS_ON", "NOASSERTION"));
         }
@@ -79,6 +79,7 @@ fn id(kind: &str, number: usize, name: &str) -> String {
     format!("SPDXRef-{kind}-{number}-{name}")
 }
 
+/// A project or a root module.
 fn application(id: &str, name: &str) -> Value {
     json!({
         "SPDXID": id,
@@ -89,7 +90,8 @@ fn application(id: &str, name: &str) -> Value {
     })
 }
 
-fn described(package: &Package, id: &str, created: &str) -> Value {
+/// A provider or a module.
+fn library(package: &Package, id: &str, created: &str) -> Value {
     let location = match &package.origin {
         Origin::Registry(_) | Origin::Unknown => "NOASSERTION",
         // The format has no locations on a machine.
@@ -109,7 +111,7 @@ fn described(package: &Package, id: &str, created: &str) -> Value {
             "comment": format!("{name}={value}"),
         })
     });
-    let mut described = json!({
+    let mut library = json!({
         "SPDXID": id,
         "name": package.full_name(),
         "downloadLocation": location,
@@ -124,10 +126,10 @@ fn described(package: &Package, id: &str, created: &str) -> Value {
         }],
     });
     if let Some(version) = &package.version {
-        described["versionInfo"] = version.as_str().into();
+        library["versionInfo"] = version.as_str().into();
     }
     if package.archives.len() > 1 {
-        described["comment"] = "Each checksum is that of the archive for one platform.".into();
+        library["comment"] = "Each checksum is that of the archive for one platform.".into();
     }
-    described
+    library
 }
