@@ -285,6 +285,10 @@ impl RootModule {
                 )?);
             }
             // Copies of a unit have the same warnings.
+            #[expect(
+                clippy::mutable_key_type,
+                reason = "the cached lines of a file are not part of the hash"
+            )]
             let mut seen = HashSet::new();
             all.warnings.retain(|warning| seen.insert(warning.clone()));
             if self.has_more_copies {

@@ -1,8 +1,6 @@
 //! Attempts to bypass the gate: files in a pull request that make `verify -r --base` check
 //! something else than what runs.
 
-use std::fs;
-
 use provlock_test::survived;
 
 use super::gate::{Attempt, Gate};

@@ -71,7 +71,11 @@ fn cases() -> Vec<Case> {
                 of_some = of_all.clone();
                 of_some.add_files(files);
                 if words.starts_with("a pull request ") {
-                    of_some.attack = words.lines().next().unwrap().to_owned();
+                    words
+                        .lines()
+                        .next()
+                        .unwrap()
+                        .clone_into(&mut of_some.attack);
                 }
             } else {
                 cases.push(Case::parse(&file_name, text, &of_some));

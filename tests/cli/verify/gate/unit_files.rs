@@ -21,15 +21,6 @@ fn unit(gate: &Gate) {
     gate.write("modules/m/text/README.md", "");
 }
 
-/// Adds a block to the unit that generates a file which requires a provider.
-fn generate(gate: &Gate, file: &str) {
-    let text = requires("evil/null", "");
-    let block = format!(
-        "generate \"g\" {{\n  path = \"{file}\"\n  if_exists = \"overwrite\"\n  contents = <<EOF\n{text}EOF\n}}\n"
-    );
-    gate.write("units/u/terragrunt.hcl", UNIT.to_owned() + &block);
-}
-
 /// Copies files of these names from the module, also hidden ones.
 fn copying(patterns: &str) -> String {
     UNIT.replacen("}\n", &format!("  include_in_copy = [{patterns}]\n}}\n"), 1)

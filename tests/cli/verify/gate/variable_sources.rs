@@ -31,37 +31,6 @@ fn change(gate: &Gate, source: &str) {
     gate.write("live/net.tf", format!("{ENVIRONMENT}{}", call(source)));
 }
 
-/// Root modules of the base may have such sources. The change alters the value, and not the line of
-/// the source. Root modules whose source is computed from a variable, a local, lines of a
-/// condition, and an argument.
-fn computed(gate: &Gate) {
-    pinned(gate);
-    let text = |source: &str| source.replace("GOOD", GOOD);
-    gate.write(
-        "var/net.tf",
-        text("variable \"source\" {\n  default = \"GOOD\"\n}\n") + &call("var.source"),
-    );
-    gate.write(
-        "local/net.tf",
-        text("locals {\n  source = \"GOOD\"\n}\n") + &call("local.source"),
-    );
-    gate.write(
-        "lines/net.tf",
-        format!(
-            "{ENVIRONMENT}{}",
-            call("(var.env == \"dev\" ?\n  \"GOOD\" :\n  \"GOOD\")")
-        ),
-    );
-    gate.write(
-        "argument/net.tf",
-        text("module \"m\" {\n  source  = \"./m\"\n  address = \"GOOD\"\n}\n"),
-    );
-    gate.write(
-        "argument/m/main.tf",
-        format!("variable \"address\" {{}}\n{}", call("var.address")),
-    );
-}
-
 #[test]
 fn a_source_that_is_computed_from_the_files_alone_is_checked_as_before() {
     let gate = Gate::with(|gate| {
@@ -115,8 +84,4 @@ help: write source and version as plain text, or compute them from locals; if th
 1 changed module: needs no lock file
 "#]]);
     gate.run(&["-r", "--warn", "not-decided"]).assert_code(0);
-}
-
-fn inputs(gate: &Gate, source: &str) {
-    gate.write("env/c.hcl", format!("inputs = {{\n  s = {source}\n}}\n"));
 }
