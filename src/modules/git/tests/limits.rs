@@ -201,7 +201,8 @@ fn a_package_has_at_most_a_hundred_submodules() {
         fs::create_dir(&package).unwrap();
         let program = fixture.program();
         let git = Git::new(&program, None, &scratch, Duration::from_mins(1));
-        let address = GitAddress::parse(&fixture.url("?ref=main")).unwrap();
+        let commit = fixture.git(&["rev-parse", "HEAD"]);
+        let address = GitAddress::parse(&fixture.url(&format!("?ref={commit}"))).unwrap();
         // All commits are in one store of objects, so that nothing is fetched.
         let read = git.read_objects(&fixture.origin().join(".git"), &address, &package);
         assert_eq!(
