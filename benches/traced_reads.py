@@ -33,7 +33,9 @@ CALLS = "open,openat,stat,lstat,newfstatat,statx,readlink,readlinkat,getdents64,
 NAMED = re.compile(r'(?P<call>\w+)\((?:(?P<at>\w+)<(?P<directory>[^>]*)>, )?"(?P<path>(?:[^"\\]|\\.)*)"(?P<rest>.*)')
 LISTED = re.compile(r"getdents64\(\d+<(?P<path>[^>]*)>")
 # Endings of files that are read if a directory that provlock lists has them.
-READ = (".tf", ".tf.json", ".tfvars", ".tfvars.json", ".tftest.hcl", ".tftest.json", ".tfquery.hcl")
+READ = (".tf", ".tf.json", ".tfvars", ".tfvars.json", ".tftest.hcl", ".tftest.json", ".tfquery.hcl", "tests")
+# Endings of files that provlock reads only if a source depends on a variable.
+VALUES = (".tfvars", ".tfvars.json")
 WRITES = ("O_CREAT", "O_WRONLY", "O_RDWR")
 COMMANDS = {
     "init": ["init", "-input=false", "-no-color"],
@@ -145,8 +147,8 @@ def of_the_table():
                 elif "@lock" not in content:
                     files[file] = content
             directories = {str(pathlib.PurePosixPath(file).parent) for file in files if file.endswith((".tf", ".tf.json"))}
-            # Users do not run Terraform in a module that others call.
-            roots = sorted(directory for directory in directories if "modules" not in pathlib.PurePath(directory).parts)
+            # Users do not run Terraform in a module that others call, and settings exclude examples.
+            roots = sorted(directory for directory in directories if not {"modules", "examples"} & set(pathlib.PurePath(directory).parts))
             if roots:
                 yield Tree(f"{path.stem}: {name}", files, roots)
 
@@ -237,6 +239,9 @@ class Bench:
                     continue
                 for path, is_read in traced([*self.terraform, *arguments], top / root, environment, home / "log").items():
                     relative = os.path.relpath(path, top)
+                    # git looks whether the current directory is a repository, whose settings `clone` does not use.
+                    if pathlib.PurePath(relative).name == "HEAD":
+                        continue
                     if not relative.startswith("..") and relative != "." and ".git" not in pathlib.PurePath(relative).parts:
                         asked[relative].add(command)
                         if is_read:
@@ -248,6 +253,8 @@ class Bench:
             path = top / relative
             if path.is_dir():
                 return str(path) in own
+            if path.name.endswith(VALUES):
+                return own.get(str(path.parent), False)
             if path.exists() or path.is_symlink():
                 return own.get(str(path), False) if relative in opened else str(path) in own or str(path.parent) in own
             # The directory that is not there, or the file in a directory that is.

@@ -74,7 +74,8 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
     let change = facts.change;
     let mut by_effect: BTreeMap<Effect, Vec<&Path>> = BTreeMap::new();
     for path in changed_paths(change) {
-        let Some(kind) = DecidingKind::of(path) else {
+        let inside = path.strip_prefix(&change.top).unwrap_or(path);
+        let Some(kind) = DecidingKind::of(inside) else {
             continue;
         };
         let is_meant = kind.is_anywhere() || path.parent().is_some_and(&applies);
@@ -108,6 +109,10 @@ fn effect_of(facts: &BaseFacts<'_>, path: &Path, kind: DecidingKind) -> Option<E
     if kind == DecidingKind::PluginDirectory {
         let effect = "is in a directory from which init installs providers";
         return Some(not_decided(effect));
+    }
+    if kind == DecidingKind::LikeUrl {
+        let effect = "is at a path like a URL, where git finds it in place of a remote repository";
+        return Tree::Work.exists(path).then(|| not_decided(effect));
     }
     if kind == DecidingKind::State {
         return copied_state::effect(facts, path);
@@ -168,7 +173,7 @@ fn effect(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     }
     match file.kind {
         DecidingKind::CliConfiguration => Some(not_decided(CLI_EFFECT)),
-        DecidingKind::PluginDirectory | DecidingKind::State => None,
+        DecidingKind::PluginDirectory | DecidingKind::State | DecidingKind::LikeUrl => None,
         DecidingKind::Backend | DecidingKind::PerhapsBackend => backend_file(facts, file),
         DecidingKind::Settings => settings_of_any_name(facts, file),
         DecidingKind::UploadIgnore => hidden_from_upload(facts, file),

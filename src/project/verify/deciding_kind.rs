@@ -120,14 +120,20 @@ pub(super) enum DecidingKind {
     Script,
     /// The state of a local backend.
     State,
+    /// A bundle or a repository at a path like the URL of a repository.
+    LikeUrl,
 }
 
 impl DecidingKind {
-    /// The kind of a file; `None` if a file of this name decides nothing without being read.
+    /// The kind of a file, given its path in the repository; `None` if a file of this name decides
+    /// nothing without being read.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let ends_with = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         let is_in = |directory: &str| path.iter().any(|part| part == directory);
+        if is_like_url(path) {
+            return Some(Self::LikeUrl);
+        }
         // In a directory of plugins the place decides, whatever the name is.
         if is_of_plugins(path) {
             return Some(Self::PluginDirectory);
@@ -218,6 +224,20 @@ impl DecidingKind {
     pub(super) fn is_of_any_program(self) -> bool {
         matches!(self, Self::Settings | Self::Yaml | Self::Script)
     }
+}
+
+/// Whether a path is like the URL of a repository. `git clone https://HOST/a.git` reads the bundle
+/// `https:/HOST/a.git.bundle` in the current directory in place of it, and
+/// `git clone git@HOST:a.git` the directory or the bundle of this name.
+fn is_like_url(path: &Path) -> bool {
+    path.iter().any(|part| {
+        let part = part.to_str().unwrap_or_default();
+        match part.split_once(':') {
+            Some((scheme, "")) => !scheme.is_empty(),
+            Some((host, _)) => host.contains(['.', '@']),
+            None => false,
+        }
+    })
 }
 
 /// Whether a file is in a directory in which OpenTofu and Terraform look for providers.
