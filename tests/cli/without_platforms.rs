@@ -283,7 +283,7 @@ fn a_pull_request_cannot_exempt_a_provider_from_its_own_check() {
             environment.write("provlock.toml", &weaker);
         }
         let output = environment.provlock([&["verify", "--json"], &base[..]].concat());
-        output.assert_code(1).assert_stdout_has("platform-missing");
+        output.assert_code(1).assert_stdout_has("platforms-lost");
         assert_eq!(
             output.stdout.contains("policy-changed"),
             !nested,

@@ -42,9 +42,8 @@ pub(super) fn effect(facts: &BaseFacts<'_>, path: &Path) -> Option<Effect> {
         return None;
     }
     let root = root_of_state(path)?;
-    let shown = facts.change.shown(root);
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
-        let module = facts.modules.canonical_module(root, shown, dialect);
+        let module = facts.modules.canonical_module(root, root, dialect);
         if let Some(Backend::Remote(_)) = module.backend {
             let effect = "is a state that init offers to copy to the backend";
             return Some(not_decided(effect));

@@ -403,15 +403,22 @@ fn a_tenth_of_the_table_comes_out_the_same_with_git() {
                 .write(path.to_str().unwrap(), content);
         }
         repository.environment.commit_all(".");
+        for path in case.base.keys() {
+            if !case.head.contains_key(path) {
+                let file = repository.environment.project().join(path);
+                fs::remove_file(&file).unwrap();
+                // A file may take the place of a directory.
+                for above in file.ancestors().skip(1) {
+                    if fs::remove_dir(above).is_err() {
+                        break;
+                    }
+                }
+            }
+        }
         for (path, content) in &case.head {
             repository
                 .environment
                 .write(path.to_str().unwrap(), content);
-        }
-        for path in case.base.keys() {
-            if !case.head.contains_key(path) {
-                fs::remove_file(repository.environment.project().join(path)).unwrap();
-            }
         }
         repository.git(["add", "--all", "--force"]);
         let output = repository.environment.provlock([
