@@ -74,6 +74,8 @@ help: terragrunt stack generate writes the unit; the lock file is then checked a
 ----- stderr -----
 Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning in live/.terragrunt-stack/a/.terraform.lock.hcl
+1 root module: with warnings
+1 Terragrunt unit: without a lock file
 "#]]);
     let lock = environment.provlock(["lock", "-r", "--offline"]);
     lock.assert_code(0).assert_lacks("remove the lock file");

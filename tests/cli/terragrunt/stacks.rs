@@ -73,6 +73,8 @@ fn the_lock_file_where_a_unit_is_generated_is_written_before_the_stack_is_genera
         Providers::lock_file(&[(random, "~> 3.0")])
     );
     assert_eq!(verify(&environment), [""; 0]);
+    // The top of the repository tells where stacks may be.
+    environment.git_init(".");
     environment
         .command(["lock", "-p", "linux_amd64"])
         .run_in("live/.terragrunt-stack/a")
@@ -593,7 +595,7 @@ fn stacks_that_terragrunt_refuses_generate_nothing() {
         ("../live", "the stack generates itself"),
         (
             "../stacks/one",
-            "no unit in live/terragrunt.stack.hcl has the path a",
+            "no unit in stacks/one/terragrunt.stack.hcl has the path a",
         ),
         (
             "../../elsewhere",
