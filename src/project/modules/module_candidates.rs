@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::module_edit::{self, Edited, EditedCall, NewRevision, RequestedModule};
+use super::module_edit::{self, CallEdit, EditedCall, NewRevision, RequestedModule};
 use crate::configuration::rewrite;
 use crate::configuration::{ModuleCache, ModuleCall};
 use crate::diagnostic::{Code, Diagnostic, Help, UpgradeRemedy};
@@ -13,8 +13,9 @@ use crate::modules::{
 };
 use crate::packages::DemandedAge;
 use crate::project::options::UpgradeOptions;
-use crate::project::plan::SkippedVersions;
 use crate::project::plan::moves::HoldingConstraint;
+use crate::project::plan::newest::Edit;
+use crate::project::plan::{RejectedVersion, SkippedVersions};
 use crate::provider::{Dialect, Version};
 
 /// Number of characters of a commit id or a digest that are shown.
@@ -25,8 +26,6 @@ const SHA256: &str = "sha256:";
 
 /// Name of the default branch in a comment beside a commit.
 pub(super) const HEAD: &str = "HEAD";
-
-type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
 /// The rules by which modules move.
 #[derive(Clone, Copy)]
@@ -52,10 +51,8 @@ pub(super) struct Choice {
 
 /// The edit that makes a call ask for a choice.
 pub(super) enum PossibleEdit {
-    /// The user requests no edit, and the choice needs one.
-    NotRequested,
-    /// The call after the edit, which may be none.
-    Known(Box<Edited>),
+    /// An edit that needs no request.
+    Known(Box<CallEdit>),
     /// An edit to the digest of a tag, which is requested only if the choice is considered.
     ToDigestOf(String),
 }
@@ -75,12 +72,9 @@ struct VersionTags {
     newest: String,
 }
 
-impl From<Option<Edited>> for PossibleEdit {
-    fn from(edited: Option<Edited>) -> Self {
-        match edited {
-            Some(edited) => Self::Known(Box::new(edited)),
-            None => Self::NotRequested,
-        }
+impl PossibleEdit {
+    fn known(edit: CallEdit) -> Self {
+        Self::Known(Box::new(edit))
     }
 }
 
@@ -117,7 +111,7 @@ impl Moving<'_> {
     }
 
     /// An error if the user named a version for a call that cannot move.
-    pub(super) fn unmoved(&self, why: &str) -> Result<Option<Choices>> {
+    pub(super) fn unmoved(&self, why: &str) -> Result<Option<Choices>, Box<Diagnostic>> {
         match self.named() {
             Some(_) => Err(self.error(Code::VersionOutsideConstraints, why)),
             None => Ok(None),
@@ -148,7 +142,7 @@ impl Moving<'_> {
         skipped: &SkippedVersions,
         impossible: Option<&str>,
         asked: &HoldingConstraint,
-    ) -> Result<()> {
+    ) -> Result<(), Box<Diagnostic>> {
         let name = self.name();
         if let Some(error) = skipped.error(&name) {
             return Err(Box::new(error));
@@ -192,7 +186,7 @@ impl Moving<'_> {
                 label: version.to_string(),
                 reference: String::new(),
                 names: vec![version.to_string()],
-                edit: self.edited_to_version(version).into(),
+                edit: PossibleEdit::known(self.edited_to_version(version)),
                 is_current: current == Some(version),
             });
         }
@@ -214,7 +208,7 @@ impl Moving<'_> {
         &self,
         source: &RemoteSource,
         references: &References,
-    ) -> Result<Option<Choices>> {
+    ) -> Result<Option<Choices>, Box<Diagnostic>> {
         let mut name = None;
         let mut pinned = None;
         match Revision::of(source) {
@@ -264,7 +258,7 @@ impl Moving<'_> {
         &self,
         source: &RemoteSource,
         tags: &[String],
-    ) -> Result<Option<Choices>> {
+    ) -> Result<Option<Choices>, Box<Diagnostic>> {
         let Some(package) = source.in_oci_registry() else {
             return self.unmoved("has an address that cannot be read");
         };
@@ -326,7 +320,7 @@ impl Moving<'_> {
     }
 
     /// Requests the digest of a tag.
-    fn digest_of(&self, source: &RemoteSource, tag: &str) -> Result<String> {
+    fn digest_of(&self, source: &RemoteSource, tag: &str) -> Result<String, Box<Diagnostic>> {
         let Some(fetcher) = &self.rules.modules.fetcher else {
             return Err(Box::new(not_asked(self.call)));
         };
@@ -340,7 +334,7 @@ impl Moving<'_> {
     }
 
     /// The call after the edit that makes it ask for the present digest of a tag.
-    pub(super) fn edited_to_digest(&self, tag: &str) -> Result<Edited> {
+    fn edited_to_digest(&self, tag: &str) -> Result<CallEdit, Box<Diagnostic>> {
         let ModuleSource::Remote(source) = &self.call.source else {
             return Err(Box::new(not_asked(self.call)));
         };
@@ -349,7 +343,7 @@ impl Moving<'_> {
             digest: &digest,
             tag,
         };
-        Ok(module_edit::to_revision(self.call, self.rules.dialect, new))
+        Ok(module_edit::to_revision(self.call, self.rules.dialect, new).into())
     }
 
     /// The constraint of a call by a parameter of its source, or by the name in the comment.
@@ -376,26 +370,44 @@ impl Moving<'_> {
     }
 
     /// Returns the call at a version: as it is if its constraints allow the version, or with
-    /// rewritten constraints if options allow that, or else `None`. `Err` has the reason why the
-    /// constraints cannot be rewritten.
-    fn edited_to_version(&self, version: &Version) -> Option<Edited> {
+    /// rewritten constraints if options allow that and these can be rewritten.
+    fn edited_to_version(&self, version: &Version) -> CallEdit {
         let constraints = &self.call.constraints;
         let options = self.rules.options;
         let is_newer = (options.prereleases || !version.is_prerelease())
             && constraints.is_outgrown_by(version);
-        let edited = if registry::allows(constraints, version) {
-            Ok(EditedCall::as_written(self.call))
-        } else if options.rewrite_constraints && (self.named().is_some() || is_newer) {
-            module_edit::constraints(self.call, version, |text| rewrite::allowing(text, version))
-        } else {
-            return None;
-        };
-        Some(match edited {
-            Ok(mut call) => {
-                call.wanted.version = Some(version.clone());
-                Ok(call)
+        let mut edited = EditedCall::as_written(self.call);
+        if !registry::allows(constraints, version) {
+            if !options.rewrite_constraints || (self.named().is_none() && !is_newer) {
+                return Edit::NotRequested;
             }
-            Err(why) => Err(why),
+            let rewritten = module_edit::constraints(self.call, version, |text| {
+                rewrite::allowing(text, version)
+            });
+            match rewritten {
+                Ok(call) => edited = call,
+                Err(why) => return Edit::Impossible(why),
+            }
+        }
+        edited.requested.version = Some(version.clone());
+        Edit::Done(edited)
+    }
+
+    /// The edit that makes the call ask for a choice.
+    pub(super) fn edit(&self, choice: &Choice) -> Result<CallEdit, Box<Diagnostic>> {
+        match &choice.edit {
+            PossibleEdit::Known(edit) => Ok((**edit).clone()),
+            PossibleEdit::ToDigestOf(tag) => self.edited_to_digest(tag),
+        }
+    }
+
+    /// The reason for which a choice is too young. The present version stays, however young it is.
+    pub(super) fn rejects(&self, choice: &Choice, edited: &EditedCall) -> Option<RejectedVersion> {
+        if choice.is_current {
+            return None;
+        }
+        RejectedVersion::by_age(&choice.label, self.rules.age?, || {
+            self.published(&edited.requested, &choice.reference)
         })
     }
 
@@ -403,16 +415,12 @@ impl Moving<'_> {
     ///
     /// # Errors
     /// The reason why it is unknown.
-    pub(in crate::project) fn published(
-        &self,
-        wanted: &RequestedModule,
-        reference: &str,
-    ) -> std::result::Result<Timestamp, String> {
+    fn published(&self, requested: &RequestedModule, reference: &str) -> Result<Timestamp, String> {
         let ModuleRules {
             modules, dialect, ..
         } = self.rules;
         let fetcher = modules.fetcher.as_ref().ok_or("no requests are made")?;
-        match (&self.call.source, &wanted.version) {
+        match (&self.call.source, &requested.version) {
             (ModuleSource::Registry(source), Some(version)) => {
                 fetcher.published(dialect, &source.module, version)
             }
@@ -458,9 +466,9 @@ impl GitCall<'_> {
         for (tag, name) in tags.list {
             let is_current = name == current;
             let edit = if is_current {
-                PossibleEdit::Known(Box::new(Ok(EditedCall::as_written(moving.call))))
+                PossibleEdit::known(Edit::Done(EditedCall::as_written(moving.call)))
             } else {
-                self.edited(&name, references.commit(&name)).into()
+                PossibleEdit::known(self.edited(&name, references.commit(&name)))
             };
             let short = name.trim_start_matches(start);
             list.push(Choice {
@@ -480,7 +488,7 @@ impl GitCall<'_> {
     }
 
     /// The newest commit of a branch, or of a tag that moves, and the present one.
-    fn commits(&self) -> Result<Choices> {
+    fn commits(&self) -> Result<Choices, Box<Diagnostic>> {
         let Self {
             moving,
             references,
@@ -508,22 +516,20 @@ impl GitCall<'_> {
 
         let mut list = Vec::new();
         for commit in commits {
-            let edited = match (pinned, name) {
+            let mut edit = match (pinned, name) {
                 (Some(pinned), Some(name)) if pinned != commit => self.edited(name, Some(commit)),
-                _ => Some(Ok(EditedCall::as_written(moving.call))),
+                _ => Edit::Done(EditedCall::as_written(moving.call)),
             };
-            let mut edit = PossibleEdit::from(edited);
-            if let PossibleEdit::Known(edited) = &mut edit
-                && let Ok(call) = &mut **edited
+            if let Edit::Done(call) = &mut edit
                 && let Some(locked) = &locked
             {
-                call.wanted.is_other_package = locked != commit;
+                call.requested.is_other_package = locked != commit;
             }
             list.push(Choice {
                 label: short(commit),
                 reference: commit.to_owned(),
                 names: Vec::new(),
-                edit,
+                edit: PossibleEdit::known(edit),
                 is_current: current == Some(commit),
             });
         }
@@ -536,12 +542,12 @@ impl GitCall<'_> {
     }
 
     /// The call after the edit that makes it ask for a different tag or commit.
-    fn edited(&self, name: &str, commit: Option<&str>) -> Option<Edited> {
+    fn edited(&self, name: &str, commit: Option<&str>) -> CallEdit {
         let ModuleRules {
             options, dialect, ..
         } = self.moving.rules;
         if !options.rewrite_constraints {
-            return None;
+            return Edit::NotRequested;
         }
         let new = match (&self.pinned, commit) {
             (Some(_), Some(commit)) => NewRevision::Commit {
@@ -550,7 +556,7 @@ impl GitCall<'_> {
             },
             _ => NewRevision::Reference(name),
         };
-        Some(module_edit::to_revision(self.moving.call, dialect, new))
+        module_edit::to_revision(self.moving.call, dialect, new).into()
     }
 
     /// The `ref` of the source, or the name beside it.
@@ -580,7 +586,7 @@ impl OciCall<'_> {
         for (tag, name) in list {
             let is_current = name == self.tag;
             let edit = if is_current {
-                PossibleEdit::Known(Box::new(Ok(EditedCall::as_written(self.moving.call))))
+                PossibleEdit::known(Edit::Done(EditedCall::as_written(self.moving.call)))
             } else {
                 self.edit_to(&name)
             };
@@ -601,7 +607,7 @@ impl OciCall<'_> {
     }
 
     /// The present digest of a tag that moves, and the digest that the call has.
-    fn digests(&self) -> Result<Choices> {
+    fn digests(&self) -> Result<Choices, Box<Diagnostic>> {
         let call = self.moving.call;
         let newest = self.moving.digest_of(self.source, &self.tag)?;
         let locked = self.moving.known.and_then(locked::digest_of);
@@ -621,9 +627,9 @@ impl OciCall<'_> {
             } else {
                 let mut edited = EditedCall::as_written(call);
                 if let Some(locked) = &locked {
-                    edited.wanted.is_other_package = locked != digest;
+                    edited.requested.is_other_package = locked != digest;
                 }
-                PossibleEdit::Known(Box::new(Ok(edited)))
+                PossibleEdit::known(Edit::Done(edited))
             };
             list.push(Choice {
                 label: short(digest),
@@ -645,13 +651,13 @@ impl OciCall<'_> {
     fn edit_to(&self, tag: &str) -> PossibleEdit {
         let Moving { call, rules, .. } = *self.moving;
         if !rules.options.rewrite_constraints {
-            return PossibleEdit::NotRequested;
+            return PossibleEdit::known(Edit::NotRequested);
         }
         if self.pinned.is_some() {
             return PossibleEdit::ToDigestOf(tag.to_owned());
         }
         let edited = module_edit::to_revision(call, rules.dialect, NewRevision::Tag(tag));
-        PossibleEdit::Known(Box::new(edited))
+        PossibleEdit::known(edited.into())
     }
 
     /// The tag of the source, or the tag beside its digest.

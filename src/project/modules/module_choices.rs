@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use super::module_candidates::{Choice, Choices, ModuleRules, Moving, PossibleEdit, not_asked};
+use super::module_candidates::{Choices, ModuleRules, Moving, not_asked};
 use super::module_edit::{EditedCall, RequestedModule};
 use crate::configuration::{ModuleCall, Requirements};
 use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Severity};
@@ -11,10 +11,9 @@ use crate::lockfile::{ModuleLocks, UNIT_ADDRESS};
 use crate::modules::version_tag::VersionTag;
 use crate::modules::{ModuleSource, Releases};
 use crate::packages::ReleaseInfo;
+use crate::project::plan::SkipReason;
 use crate::project::plan::moves::{Move, Subject, UpgradePlan, VersionLabel};
-use crate::project::plan::{RejectedVersion, SkipReason, SkippedVersions};
-
-type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+use crate::project::plan::newest::{Newest, newest};
 
 /// The choices for the calls of a root module that move.
 pub(in crate::project) struct ModuleChoices<'a> {
@@ -42,7 +41,11 @@ fn key(call: &ModuleCall) -> CallKey {
 }
 
 /// Leaves the choices that the user's name selects.
-fn retain_named(moving: &Moving<'_>, choices: &mut Choices, name: &str) -> Result<()> {
+fn retain_named(
+    moving: &Moving<'_>,
+    choices: &mut Choices,
+    name: &str,
+) -> Result<(), Box<Diagnostic>> {
     // To a user who names a prerelease, the newest one is shown, which may be what they want.
     let mut newest = choices.newest.clone();
     if let Some(tag) = VersionTag::parse(name)
@@ -193,7 +196,11 @@ impl<'a> ModuleChoices<'a> {
     }
 
     /// Chooses one of the releases of a module. A call without a version or tag stays as it is.
-    fn choose_from(&mut self, moving: &Moving<'_>, releases: Releases) -> Result<RequestedModule> {
+    fn choose_from(
+        &mut self,
+        moving: &Moving<'_>,
+        releases: Releases,
+    ) -> Result<RequestedModule, Box<Diagnostic>> {
         let choices = match (&moving.call.source, releases) {
             (ModuleSource::Registry(source), Releases::Versions(versions)) => {
                 let picked = self.pick(moving, moving.versions(&versions))?;
@@ -219,74 +226,42 @@ impl<'a> ModuleChoices<'a> {
         &mut self,
         moving: &Moving<'_>,
         mut choices: Choices,
-    ) -> Result<Option<RequestedModule>> {
+    ) -> Result<Option<RequestedModule>, Box<Diagnostic>> {
         if let Some(name) = moving.named() {
             retain_named(moving, &mut choices, name)?;
         }
 
-        let mut skipped = SkippedVersions::default();
-        // The newest version that the call cannot be edited to allow.
-        let mut impossible = None;
-        let mut picked = None;
-        for Choice {
-            label,
-            reference,
-            edit,
-            is_current,
-            ..
-        } in take(&mut choices.list)
-        {
-            // The date of a version costs a request, so that few are looked up; the present one
-            // needs none.
-            if !is_current && !skipped.may_ask_more() {
-                continue;
-            }
-            let edited = match edit {
-                PossibleEdit::NotRequested => continue,
-                PossibleEdit::Known(edited) => *edited,
-                PossibleEdit::ToDigestOf(tag) => moving.edited_to_digest(&tag)?,
-            };
-            let edited = match edited {
-                Ok(edited) => edited,
-                Err(why) => {
-                    impossible.get_or_insert((label, why));
-                    continue;
-                }
-            };
-            // The present version stays, however young it is.
-            if !is_current
-                && let Some(age) = moving.rules.age
-                && let Some(rejected) = RejectedVersion::by_age(&label, age, || {
-                    moving.published(&edited.wanted, &reference)
-                })
-            {
-                skipped.push(rejected);
-                continue;
-            }
-            picked = Some((label, edited));
-            break;
-        }
-
-        if picked.is_none() {
+        let Newest {
+            selected,
+            skipped,
+            impossible,
+        } = newest(
+            take(&mut choices.list),
+            |choice| choice.is_current,
+            |choice| moving.edit(choice),
+            |choice, edited| moving.rejects(choice, edited),
+        )?;
+        if selected.is_none() {
             let why = impossible.as_ref().map(|(_, why)| *why);
             moving.refuse(&skipped, why, &choices.asked)?;
         }
         self.plan.warnings.extend(skipped.warning(&moving.name()));
-        if let Some((label, why)) = impossible {
+        if let Some((choice, why)) = impossible {
             let message = format!(
-                "the call of {} cannot be made to allow {label}: {why}",
-                moving.name()
+                "the call of {} cannot be made to allow {}: {why}",
+                moving.name(),
+                choice.label
             );
             let warning = Diagnostic::warning(Code::VersionOutsideConstraints, message)
                 .at(choices.asked.location.clone(), "");
             self.plan.warnings.push(warning);
         }
-        let Some((label, edited)) = picked else {
+        let Some((choice, edited)) = selected else {
             return Ok(None);
         };
         Ok(Some(self.plan(
             moving,
-            &label,
+            &choice.label,
             edited,
             choices,
             skipped.reason(),
@@ -330,6 +305,6 @@ impl<'a> ModuleChoices<'a> {
             versions.held_back_by.push(choices.asked);
         }
         self.plan.moves.push(versions);
-        edited.wanted
+        edited.requested
     }
 }

@@ -9,6 +9,7 @@ use crate::diagnostic::Location;
 use crate::lockfile::LockedModule;
 use crate::modules::version_tag::{VersionTag, is_harmless};
 use crate::modules::{ModuleSource, locked, registry};
+use crate::project::plan::newest::Edit;
 use crate::provider::{ConstraintList, Dialect, Version};
 
 /// The module that a call asks for, after any edit.
@@ -26,20 +27,20 @@ pub(in crate::project) struct RequestedModule {
 #[derive(Clone, Debug)]
 pub(super) struct EditedCall {
     pub(in crate::project) edit: Option<ConstraintEdit>,
-    pub(in crate::project) wanted: RequestedModule,
+    pub(in crate::project) requested: RequestedModule,
 }
+
+/// Edit of a call, or the reason why the call cannot be edited.
+pub(super) type CallEdit = Edit<EditedCall, &'static str>;
 
 impl EditedCall {
     pub(super) fn as_written(call: &ModuleCall) -> Self {
         Self {
             edit: None,
-            wanted: RequestedModule::as_written(call),
+            requested: RequestedModule::as_written(call),
         }
     }
 }
-
-/// The edited call, or why the call cannot be edited.
-pub(super) type Edited = Result<EditedCall, &'static str>;
 
 impl RequestedModule {
     /// The module that a call asks for as it is written.
@@ -62,11 +63,14 @@ impl RequestedModule {
 }
 
 /// Rewrites the constraints of a call, which must allow a version then.
+///
+/// # Errors
+/// The reason why the call cannot be edited.
 pub(in crate::project) fn constraints(
     call: &ModuleCall,
     version: &Version,
     new: impl FnOnce(&str) -> Option<String>,
-) -> Edited {
+) -> Result<EditedCall, &'static str> {
     const FORM: &str = "only its version may change, not its form";
     is_own(call)?;
     let location = rewrite::plain(call.version.as_ref().ok_or("the call has none")?)?;
@@ -79,7 +83,7 @@ pub(in crate::project) fn constraints(
     let edit = Some(ConstraintEdit { location, new });
     Ok(EditedCall {
         edit,
-        wanted: RequestedModule {
+        requested: RequestedModule {
             constraints,
             ..RequestedModule::as_written(call)
         },
@@ -131,12 +135,19 @@ impl<'a> NewRevision<'a> {
 }
 
 /// Rewrites the source of a call, so that it asks for a revision.
-pub(super) fn to_revision(call: &ModuleCall, dialect: Dialect, new: NewRevision<'_>) -> Edited {
+///
+/// # Errors
+/// The reason why the call cannot be edited.
+pub(super) fn to_revision(
+    call: &ModuleCall,
+    dialect: Dialect,
+    new: NewRevision<'_>,
+) -> Result<EditedCall, &'static str> {
     let (edit, text) = written(call)?.with(new);
     let source = ModuleSource::parse(&text, dialect).map_err(|_| "it cannot be read")?;
     Ok(EditedCall {
         edit: Some(edit),
-        wanted: RequestedModule {
+        requested: RequestedModule {
             source,
             ..RequestedModule::as_written(call)
         },

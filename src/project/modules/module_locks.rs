@@ -48,12 +48,12 @@ pub(in crate::project) fn lock(
     if let Some(error) = impossible_directory(call) {
         return Resolution::Skip(Some(error));
     }
-    let Some(wanted) = choices.of(call) else {
+    let Some(requested) = choices.of(call) else {
         return Resolution::Skip(None);
     };
     let call = &ModuleCall {
-        source: wanted.source.clone(),
-        constraints: wanted.constraints.clone(),
+        source: requested.source.clone(),
+        constraints: requested.constraints.clone(),
         ..call.clone()
     };
     // The lock file is committed, and would publish a secret in the address.
@@ -64,11 +64,11 @@ pub(in crate::project) fn lock(
     }
     // A locked package stays as long as its entry is for the call.
     if let Some(locked) = locks.get(&call.key)
-        && wanted.is_locked(locked)
+        && requested.is_locked(locked)
     {
         return Resolution::Only(request(call, locked, may_change));
     }
-    let constraints = match &wanted.version {
+    let constraints = match &requested.version {
         Some(version) => ConstraintList::exactly(version),
         None => call.constraints.clone(),
     };
@@ -111,11 +111,13 @@ pub(in crate::project) fn entries(
     let mut locks = ModuleLocks::new();
     let mut errors = depending_on_input(requirements);
     for call in requirements.package_calls() {
-        let (Some(wanted), Some(module)) = (choices.of(call), &call.module) else {
+        let (Some(requested), Some(module)) = (choices.of(call), &call.module) else {
             continue;
         };
-        let known = old.get(&call.key).filter(|known| wanted.is_locked(known));
-        let Some(entry) = entry(known.map(AsRef::as_ref), &wanted, module) else {
+        let known = old
+            .get(&call.key)
+            .filter(|known| requested.is_locked(known));
+        let Some(entry) = entry(known.map(AsRef::as_ref), &requested, module) else {
             continue;
         };
         // A registry may have added a secret to the address from which the package comes.
@@ -147,11 +149,11 @@ pub(in crate::project) fn entries(
 /// `None` for a package that is not whole.
 fn entry(
     known: Option<&LockedModule>,
-    wanted: &RequestedModule,
+    requested: &RequestedModule,
     module: &FetchedModule,
 ) -> Option<LockedModule> {
     let identity = module.identity();
-    let constraints = wanted.constraints.clone();
+    let constraints = requested.constraints.clone();
     if let Some(known) = known {
         let has_hash = match &identity {
             Some((_, hashes)) => !hashes.is_disjoint(&known.hashes),
@@ -167,7 +169,7 @@ fn entry(
     }
     let (package, hashes) = identity?;
     Some(LockedModule {
-        source: wanted.source.recorded(),
+        source: requested.source.recorded(),
         version: module.version().cloned(),
         constraints,
         package,

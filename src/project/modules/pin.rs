@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::module_candidates::{HEAD, not_asked};
-use super::module_edit::{self, Edited, EditedCall, NewRevision, RequestedModule};
+use super::module_edit::{self, CallEdit, EditedCall, NewRevision, RequestedModule};
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::configuration::{ModuleCache, ModuleCall, Requirements, Resolution, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
@@ -14,6 +14,7 @@ use crate::modules::{Getter, ModuleSource, Releases, RemoteSource, Revision, loc
 use crate::packages::oci::ModulePackage;
 use crate::project::coverage::Coverage;
 use crate::project::event::Report;
+use crate::project::plan::newest::Edit;
 use crate::project::plan::rewrites::{self, Rewrites};
 use crate::project::root_module::RootModule;
 use crate::project::root_module::roots::Roots;
@@ -155,12 +156,12 @@ impl Pins<'_> {
                     self.pinned_digest(call, source, locked)
                 }
                 ModuleSource::Remote(source) => self.pinned_commit(call, source, locked),
-                _ => Ok(None),
+                _ => Ok(Edit::NotRequested),
             };
             match pinned {
-                Ok(None) => {}
-                Ok(Some(Ok(edited))) => self.add(call, locked, edited),
-                Ok(Some(Err(why))) => {
+                Ok(Edit::NotRequested) => {}
+                Ok(Edit::Done(edited)) => self.add(call, locked, edited),
+                Ok(Edit::Impossible(why)) => {
                     let name = LockedModule::label_name(&call.key);
                     let message = format!("{name} is not pinned: {why}");
                     let warning = Diagnostic::warning(Code::ModuleRefFloating, message);
@@ -183,8 +184,8 @@ impl Pins<'_> {
     fn add(&mut self, call: &ModuleCall, locked: Option<&LockedModule>, edited: EditedCall) {
         if let Some(locked) = locked {
             let entry = LockedModule {
-                source: edited.wanted.source.recorded(),
-                constraints: edited.wanted.constraints,
+                source: edited.requested.source.recorded(),
+                constraints: edited.requested.constraints,
                 ..locked.clone()
             };
             self.locks.insert(call.key.clone(), Arc::new(entry));
@@ -197,13 +198,9 @@ impl Pins<'_> {
         }
     }
 
-    /// Returns the call with the locked version as its only constraint; `None` if it has that
-    /// already, or if it is not locked.
-    fn pinned_version(
-        &mut self,
-        call: &ModuleCall,
-        locked: Option<&LockedModule>,
-    ) -> Option<Edited> {
+    /// Returns the call with the locked version as its only constraint, unless it has that already
+    /// or is not locked.
+    fn pinned_version(&mut self, call: &ModuleCall, locked: Option<&LockedModule>) -> CallEdit {
         // A constraint says what is allowed, and only the lock file says what is used.
         let Some(version) = locked.and_then(|locked| locked.version.as_ref()) else {
             let name = LockedModule::label_name(&call.key);
@@ -211,14 +208,12 @@ impl Pins<'_> {
             let warning = Diagnostic::warning(Code::ModuleRefFloating, message);
             let help = Help::text("lock it with ").and(Remedy::LockModules);
             self.warnings.push(call.located(warning).help(help));
-            return None;
+            return Edit::NotRequested;
         };
         if registry::pinned(&call.constraints) == Some(version) {
-            return None;
+            return Edit::NotRequested;
         }
-        Some(module_edit::constraints(call, version, |_| {
-            Some(version.to_string())
-        }))
+        module_edit::constraints(call, version, |_| Some(version.to_string())).into()
     }
 
     /// The edit that completes the ID of a commit.
@@ -227,9 +222,9 @@ impl Pins<'_> {
         call: &ModuleCall,
         source: &RemoteSource,
         locked: Option<&LockedModule>,
-    ) -> Result<Option<Edited>> {
+    ) -> Result<CallEdit> {
         if let Err(why) = module_edit::written(call) {
-            return Ok(Some(Err(why)));
+            return Ok(Edit::Impossible(why));
         }
         // The lock file has the full ID without a request.
         let commit = if let Some(commit) = locked.and_then(locked::commit_of) {
@@ -244,27 +239,27 @@ impl Pins<'_> {
             id: &commit,
             name: None,
         };
-        Ok(Some(module_edit::to_revision(call, self.dialect, new)))
+        Ok(module_edit::to_revision(call, self.dialect, new).into())
     }
 
-    /// The edit that replaces the tag of an OCI registry by its digest; `None` if the source
+    /// The edit that replaces the tag of an OCI registry by its digest; none if the source
     /// contains a digest, or the dialect has no such modules.
     fn pinned_digest(
         &self,
         call: &ModuleCall,
         source: &RemoteSource,
         locked: Option<&LockedModule>,
-    ) -> Result<Option<Edited>> {
+    ) -> Result<CallEdit> {
         let package = source.in_oci_registry();
         let Some(tag) = package.as_ref().and_then(ModulePackage::tag) else {
-            return Ok(None);
+            return Ok(Edit::NotRequested);
         };
         // Terraform has no modules in OCI registries.
         if self.dialect != Dialect::Tofu {
-            return Ok(None);
+            return Ok(Edit::NotRequested);
         }
         if let Err(why) = module_edit::written(call) {
-            return Ok(Some(Err(why)));
+            return Ok(Edit::Impossible(why));
         }
         let digest = if let Some(digest) = locked.and_then(locked::digest_of) {
             digest
@@ -278,30 +273,30 @@ impl Pins<'_> {
             digest: &digest,
             tag,
         };
-        Ok(Some(module_edit::to_revision(call, self.dialect, new)))
+        Ok(module_edit::to_revision(call, self.dialect, new).into())
     }
 
-    /// The edit that pins a source in git; `None` if it names a commit, or is not in git.
+    /// The edit that pins a source in git; none if it names a commit, or is not in git.
     fn pinned_commit(
         &self,
         call: &ModuleCall,
         source: &RemoteSource,
         locked: Option<&LockedModule>,
-    ) -> Result<Option<Edited>> {
+    ) -> Result<CallEdit> {
         let name = match Revision::of(source) {
-            None | Some(Revision::Commit(_)) => return Ok(None),
+            None | Some(Revision::Commit(_)) => return Ok(Edit::NotRequested),
             // The repository may get another commit with the same short ID.
             Some(Revision::Expression(digits)) if is_short_commit(&digits) => {
                 return self.pinned_short_commit(call, source, locked);
             }
             Some(Revision::Expression(_)) => {
-                return Ok(Some(Err("its ref is neither a branch nor a tag")));
+                return Ok(Edit::Impossible("its ref is neither a branch nor a tag"));
             }
             Some(Revision::Head) => None,
             Some(Revision::Name(name)) => Some(name),
         };
         if let Err(why) = module_edit::written(call) {
-            return Ok(Some(Err(why)));
+            return Ok(Edit::Impossible(why));
         }
         let mut commit = locked.and_then(locked::commit_of);
         // What is not locked yet is pinned at the commit that a run would use now.
@@ -311,7 +306,7 @@ impl Pins<'_> {
             };
             let references = match fetcher.releases(self.dialect, &call.source) {
                 Some(Ok(Releases::References(references))) => references,
-                Some(Ok(_)) => return Ok(None),
+                Some(Ok(_)) => return Ok(Edit::NotRequested),
                 Some(Err(errors)) => return Err(call.not_fetched(errors)),
                 None => return Err(not_asked(call).into()),
             };
@@ -322,13 +317,13 @@ impl Pins<'_> {
             commit = current.map(str::to_owned);
         }
         let Some(commit) = commit else {
-            return Ok(Some(Err("its repository has no such branch or tag")));
+            return Ok(Edit::Impossible("its repository has no such branch or tag"));
         };
         let new = NewRevision::Commit {
             id: &commit,
             name: Some(name.as_deref().unwrap_or(HEAD)),
         };
-        Ok(Some(module_edit::to_revision(call, self.dialect, new)))
+        Ok(module_edit::to_revision(call, self.dialect, new).into())
     }
 }
 

@@ -4,6 +4,7 @@ pub(super) mod age;
 pub(super) mod candidate;
 pub(super) mod kept_platforms;
 pub(super) mod moves;
+pub(super) mod newest;
 mod outcome;
 mod packages;
 pub(super) mod prepared;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::age::{Listings, RejectedVersion, SkipReason, SkippedVersions, registry_warning};
 use super::candidate::{Candidate, Wanted};
 use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
+use super::newest::{Edit, Newest, newest};
 use super::prepared::Prepared;
 use super::recorded_entries::UnconfirmedHashes;
 use super::release_lookup::unpublished_warning;
@@ -331,48 +332,49 @@ impl Search<'_> {
     /// Selects the newest version that is not rejected, and warns about newer ones.
     fn newest(&self) -> Result<SelectedProvider> {
         let candidate = &self.candidate;
-        let requirement = candidate.requirement;
-        let mut skipped = SkippedVersions::default();
-        // The warning about the newest version for which the constraints cannot be rewritten.
-        let mut not_rewritten = None;
-        for version in self.available.versions.keys().rev() {
-            let mut rewrite = None;
-            if !requirement.constraints.allows(version) {
-                if !self.outgrows(version) {
-                    continue;
-                }
-                match rewrite::allow(requirement, version) {
-                    Ok(rewritten) => rewrite = Some(rewritten),
-                    Err(warning) => {
-                        not_rewritten.get_or_insert(*warning);
-                        continue;
-                    }
-                }
+        let name = candidate.name();
+        let Newest {
+            selected,
+            skipped,
+            impossible,
+        } = newest(
+            self.available.versions.keys().rev(),
+            |version| candidate.has_locked(version),
+            |version| Result::Ok(self.edit(version)),
+            |version, _| self.rejects(version),
+        )?;
+        if let Some((version, rewrite)) = selected {
+            let mut provider = SelectedProvider::new(candidate.address, version);
+            provider.rewrite = rewrite;
+            provider.skipped = skipped.reason();
+            if let Some((_, warning)) = impossible {
+                provider.warnings.push(*warning);
             }
-            if !candidate.has_locked(version) && !skipped.may_ask_more() {
-                continue;
-            }
-            if let Some(rejected) = self.rejects(version) {
-                skipped.push(rejected);
-                continue;
-            }
-
-            let mut selected = SelectedProvider::new(candidate.address, version);
-            selected.rewrite = rewrite;
-            selected.skipped = skipped.reason();
-            selected.warnings.extend(not_rewritten);
-            selected.warnings.extend(skipped.warning(&candidate.name()));
-            return Ok(selected);
+            provider.warnings.extend(skipped.warning(&name));
+            return Ok(provider);
         }
 
-        if let Some(error) = skipped.error(&candidate.name()) {
+        if let Some(error) = skipped.error(&name) {
             return Err(error.into());
         }
         let mut error = candidate.no_match(self.available);
-        if let Some(warning) = not_rewritten {
+        if let Some((_, warning)) = impossible {
             error = error.note(warning.message);
         }
         Err(error.into())
+    }
+
+    /// The rewritten constraints, if the constraints do not allow a version and may be rewritten
+    /// for it.
+    fn edit(&self, version: &Version) -> Edit<Option<Rewrite>, Box<Diagnostic>> {
+        let requirement = self.candidate.requirement;
+        if requirement.constraints.allows(version) {
+            return Edit::Done(None);
+        }
+        if !self.outgrows(version) {
+            return Edit::NotRequested;
+        }
+        rewrite::allow(requirement, version).map(Some).into()
     }
 
     /// Whether constraints may be rewritten for a version. Downgrades require an explicit version.
