@@ -410,7 +410,7 @@ pub struct Suppressed {
     /// Findings that a comment in a lock file ignores.
     pub ignored: usize,
     /// Findings that the base revision has, too
-    /// ([`Report::leave_out`](crate::project::Report::leave_out)).
+    /// ([`Session::keep_new`](crate::project::Session::keep_new)).
     pub base: usize,
 }
 
