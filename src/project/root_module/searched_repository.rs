@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::linked_lock_files::LinkedLockFiles;
 use super::repository_stacks::RepositoryStacks;
+use crate::configuration::terragrunt::STACK;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::SettingsAbove;
@@ -37,6 +38,9 @@ pub struct SearchedRepositories {
     tree: Tree,
     repositories: OnceMap<PathBuf, Arc<SearchedRepository>>,
     tops: Tops,
+    /// Whether there is a stack of Terragrunt in a directory or above it. Root modules have most of
+    /// the directories above them in common.
+    stacks_around: OnceMap<PathBuf, bool>,
     /// The settings in them.
     pub(in crate::project) settings: SettingsAbove,
 }
@@ -101,6 +105,21 @@ impl SearchedRepositories {
         } else {
             self.at(&top, environment)
         }
+    }
+
+    /// Whether there is a stack of Terragrunt in a directory without symlinks, or above it up to
+    /// the top of its repository.
+    pub(in crate::project) fn has_stack_around(&self, directory: &Path, top: &Path) -> bool {
+        if !directory.starts_with(top) {
+            return false;
+        }
+        self.stacks_around
+            .get_or_compute(&directory.to_owned(), || {
+                self.tree.has(&directory.join(STACK))
+                    || directory
+                        .parent()
+                        .is_some_and(|above| self.has_stack_around(above, top))
+            })
     }
 
     fn at(&self, top: &Path, environment: &Environment) -> Arc<SearchedRepository> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::configuration::DirectoryListing;
 use crate::configuration::terragrunt::{
-    self, GENERATED_UNITS, GeneratedFrom, GeneratedUnit, STACK, Unknown,
+    self, GENERATED_UNITS, GeneratedFrom, GeneratedUnit, Unknown,
 };
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::{ModuleSource, RemoteSource};
@@ -174,9 +174,9 @@ impl Session<'_> {
             return true;
         }
         let repository = self.repository_around(directory);
-        let mut above = directory.ancestors().skip(1);
-        above
-            .any(|above| above.starts_with(repository.top()) && self.tree().has(&above.join(STACK)))
+        directory
+            .parent()
+            .is_some_and(|above| self.repositories.has_stack_around(above, repository.top()))
     }
 
     pub(super) fn repository_around(&self, directory: &Path) -> Arc<SearchedRepository> {

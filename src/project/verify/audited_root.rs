@@ -301,7 +301,7 @@ pub struct VerifiedRoot {
     /// Reason why the state, which may need more providers, is not known; `None` if it was read.
     pub unknown_state: Option<String>,
     /// Whether something could not be checked for the same reason as at the base revision, which
-    /// is no error then ([`Report::leave_out`](crate::project::Report::leave_out)).
+    /// is no error then ([`Session::keep_new`](crate::project::Session::keep_new)).
     pub has_failed_as_before: bool,
     /// Number of lock files with errors for which nothing in them was checked.
     pub unread: usize,
