@@ -214,7 +214,7 @@ impl StateStorage {
             blocks: &BLOCKS,
         };
         let content = Block::of_file(&file).content(&schema).ok()?;
-        // A file with other blocks is not one of arguments.
+        // With other blocks it is a different kind of file.
         if content.other_block.is_some() {
             return None;
         }

@@ -189,8 +189,9 @@ impl InputVariables {
                 values(tree, &path, &texts, VariableValue::InFile)
             });
         }
-        // They are no flags of this run, so their values are treated as values of the environment
-        // and of automatic files. Their files are relative to the root module.
+        // These flags come from the environment, not from this run, so that their values are
+        // treated as values of the environment and of automatic files. Their files are relative to
+        // the root module.
         for flag in &self.environment_flags {
             sources.push(match flag {
                 VariableFlag::Value(name, value) => {

@@ -16,8 +16,8 @@ use crate::system::files::join;
 use crate::system::walk;
 
 impl Walk<'_> {
-    /// Reports that a called module cannot be read. A module that does not exist yet because it is
-    /// not installed or not checked out is missing, which is no error of its own.
+    /// Reports that a called module cannot be read. A module that is not installed or not checked
+    /// out yet is reported as missing instead.
     pub(super) fn report_unreadable(&mut self, visit: &Visit<'_>, error: &io::Error) {
         if error.kind() != io::ErrorKind::NotFound {
             return self

@@ -143,7 +143,7 @@ impl Method {
         reported: &HashesByPlatform,
     ) {
         let Some(cache) = &self.cache else { return };
-        // The list of versions is not requested for this: it is stored if the run has it already.
+        // Only a list of versions that the run has already is stored, so that nothing is requested.
         let mut listed = None;
         if let Some(Ok(available)) = self.versions.get(address)
             && let Some(release) = available.versions.get(version)

@@ -496,7 +496,8 @@ struct Revision {
     is_unborn: bool,
 }
 
-/// A name that git does not know. It is no error of its own, because a file may have the name.
+/// A name that git does not know. The caller decides whether this is an error, because a file may
+/// have the name.
 struct UnknownRevision(String);
 
 impl Revision {

@@ -89,7 +89,7 @@ fn settings_before(
             before: settings.as_ref().ok().cloned(),
             now: settings_now.clone(),
             above: Settings::default(),
-            // A file of this name is not searched for what the repository mentions.
+            // For a file of this name the repository is not searched for mentions, so both count.
             mentioned: &[Dialect::Tofu, Dialect::Terraform],
         };
         let finding = change.policy_changed(&edit);
