@@ -299,7 +299,10 @@ class Bench:
         for state in ("cold", "second"):
             show(f"{state} run", measured[state, "terraform"], measured[state, "provlock"])
         for result in measured["cold", "provlock"]:
-            twice = [request for request, count in collections.Counter(result["asked"]).items() if count > 1]
+            # The commit that a registry names must be in a branch or tag. git lists these in a process of its own, which asks for
+            # them once more.
+            asked = collections.Counter(result["asked"])
+            twice = [request for request, count in asked.items() if count > (2 if "/info/refs?" in request else 1)]
             if twice:
                 sys.exit(f"asked for twice: {twice}")
         for result in measured["second", "provlock"]:

@@ -48,6 +48,19 @@ pub fn map<T: Send, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Runs two functions at the same time, and returns both results. The first one runs on a thread of
+/// its own.
+pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(one);
+        let other = other();
+        match thread.join() {
+            Ok(one) => (one, other),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
 /// Applies `work` to items of a queue until it is empty.
 fn work_off<T, R>(
     queue: &Mutex<impl Iterator<Item = (usize, T)>>,

@@ -9,14 +9,14 @@ use clap::{Args, ValueEnum as _};
 use jiff::Timestamp;
 use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::project::{OnlineOptions, SessionOptions, VerifyOptions, VersionControl};
-use provlock::system::{Boundary, Environment};
+use provlock::system::{Boundary, Environment, parallel};
 
 use crate::cli::args::{
     DateArgs, FormatArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, RootArgs,
     SeverityArgs,
 };
 use crate::cli::environment::source_date;
-use crate::cli::git::{Repositories, Repository, both};
+use crate::cli::git::{Repositories, Repository};
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::coverage::{self, no_root_module};
 use crate::cli::render::json::ProviderUse;
@@ -179,7 +179,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         Ok(())
     })?;
     // git lists the tracked files, which are needed later, while the search runs.
-    let ((), roots) = both(
+    let ((), roots) = parallel::both(
         || repository.into_iter().for_each(Repository::list_tracked),
         || session.roots(&selection),
     );

@@ -15,6 +15,6 @@ pub(crate) use command::{
     merge_file, resolve, top_directory,
 };
 pub(crate) use repositories::Repositories;
-pub(crate) use repository::{Before, Repository, both};
+pub(crate) use repository::{Before, Repository};
 pub(crate) use tree::RevisionFiles;
 pub(crate) use work_tree::with_converted_line_endings;

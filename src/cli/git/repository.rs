@@ -8,10 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 
 use anyhow::Result;
 use provlock::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
@@ -91,21 +89,6 @@ struct BlobOnDisk {
     path: PathBuf,
     object: String,
     bytes: Option<Vec<u8>>,
-}
-
-/// Runs two functions at the same time: the first waits for git.
-pub(crate) fn both<A: Send, B>(
-    one: impl FnOnce() -> A + Send,
-    other: impl FnOnce() -> B,
-) -> (A, B) {
-    thread::scope(|scope| {
-        let one = scope.spawn(one);
-        let other = other();
-        (
-            one.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            other,
-        )
-    })
 }
 
 impl Repository {
@@ -267,7 +250,7 @@ impl Repository {
     /// The lock files, settings and configurations in the commit of a revision, and now. `None` if
     /// git does not know the commit.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, ReviewedChange)>> {
-        let (now, differences) = both(
+        let (now, differences) = parallel::both(
             || entries(&self.top, |path| self.is_listed(path)),
             || self.differences_from(revision),
         );
@@ -349,8 +332,8 @@ impl Repository {
         Ok(Some((base.commit, change)))
     }
 
-    /// Compares the work tree and the index with the merge base of a revision and HEAD: what is new
-    /// in the revision only is no part of the change. `None` if git does not know the revision.
+    /// Compares the work tree and the index with the merge base of a revision and HEAD, so that
+    /// commits of the revision alone are left out. `None` if git does not know the revision.
     fn differences_from(&self, revision: &str) -> Result<Option<Differences>> {
         let Some(commit) = revision::commit(&self.top, revision)? else {
             return Ok(None);
@@ -365,7 +348,7 @@ impl Repository {
             missing_commits = commits_between(&self.top, &merge_base, &commit.name)?;
             base = merge_base;
         }
-        let (changed, staged) = both(
+        let (changed, staged) = parallel::both(
             || changed_files(&self.top, &base),
             || staged_changes(&self.top, &base),
         );

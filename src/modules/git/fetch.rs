@@ -11,6 +11,7 @@ use std::process::Command;
 use super::address::{GitAddress, Revision};
 use super::repository::{Repository, SHARE_FOR_HISTORY};
 use crate::modules::fetch_error::{FetchError, FetchResult};
+use crate::system::parallel;
 use crate::system::process::{Finished, one_line};
 
 /// Longest list of branches and tags in bytes. Git writes a file for each.
@@ -49,20 +50,13 @@ impl Repository<'_> {
                     "depth needs a branch or a tag, and its ref is {text:?}"
                 )));
             }
-            Revision::Name(name) | Revision::Commit(name) => name,
+            Revision::Name(name) => name,
+            Revision::Commit(commit) => return self.fetch_commit(address, commit).map(Some),
             Revision::Expression(text) => return self.fetch_all(address, text).map(Some),
         };
         let shallow = self.fetch_shallow(address, revision)?;
         if shallow.status.success() {
             return match &address.revision {
-                // A full id is that of a commit, never the name of a branch or tag: git takes it
-                // for that of an object, and OpenTofu and Terraform leave the decision to git.
-                Revision::Commit(commit) => {
-                    if !address.allows_any_commit {
-                        self.require_branch(address, commit)?;
-                    }
-                    Ok(Some(revision.to_owned()))
-                }
                 Revision::Name(name) if !self.has_fetched_branch(name)? => {
                     self.fetch_branch(address, name)
                 }
@@ -82,10 +76,32 @@ impl Repository<'_> {
                     _ => Ok(Some(MODULE.to_owned())),
                 }
             }
-            // A server need not hand out commits that no branch or tag names.
-            Revision::Commit(commit) => self.fetch_all(address, commit).map(Some),
             _ => Err(self.failure(&shallow)),
         }
+    }
+
+    /// Fetches the commit with a full ID. git never takes such an ID for the name of a branch or
+    /// tag, and OpenTofu and Terraform leave the decision to git.
+    fn fetch_commit(&self, address: &GitAddress, commit: &str) -> FetchResult<String> {
+        if address.allows_any_commit {
+            let shallow = self.fetch_shallow(address, commit)?;
+            if shallow.status.success() {
+                return Ok(commit.to_owned());
+            }
+            return self.fetch_all(address, commit);
+        }
+
+        // Neither needs the result of the other, and each waits for the server.
+        let (shallow, listed) = parallel::both(
+            || self.fetch_shallow(address, commit),
+            || self.list_branches(address, commit),
+        );
+        if !shallow?.status.success() {
+            // A server need not hand out commits that no branch or tag names.
+            return self.fetch_all(address, commit);
+        }
+        self.require_branch(address, commit, &listed?)?;
+        Ok(commit.to_owned())
     }
 
     /// Fetches one commit.
@@ -107,10 +123,9 @@ impl Repository<'_> {
             || description.starts_with("tag '"))
     }
 
-    /// Fails unless a branch or a tag of the fetched repository contains a commit.
-    fn require_branch(&self, address: &GitAddress, commit: &str) -> FetchResult<()> {
-        let too_many = format!("it has too many branches and tags to find {commit:?}");
-        let listed = self.list_refs(address, &["--heads", "--tags"], &[], &too_many)?;
+    /// Fails unless a branch or a tag of the fetched repository, as they are listed, contains a
+    /// commit.
+    fn require_branch(&self, address: &GitAddress, commit: &str, listed: &str) -> FetchResult<()> {
         let commit = commit.to_ascii_lowercase();
         // The head of a branch or tag is found without its history.
         if listed.lines().any(|line| line.starts_with(&commit)) {
@@ -169,8 +184,8 @@ impl Repository<'_> {
     /// Fetches all commits, and finds the wanted one as git does after a clone.
     fn fetch_all(&self, address: &GitAddress, revision: &str) -> FetchResult<String> {
         let url = address.url.as_str();
-        let too_many = format!("it has too many branches and tags to find {revision:?}");
-        self.list_refs(address, &["--heads", "--tags"], &[], &too_many)?;
+        // A list that is too long is not fetched.
+        self.list_branches(address, revision)?;
         self.fetch_history(url, &[], &ALL_BRANCHES)?;
         if let Revision::Commit(_) = &address.revision {
             return Ok(revision.to_owned());
@@ -185,6 +200,12 @@ impl Repository<'_> {
             return Err(FetchError::git(why).gone(true));
         };
         Ok(commit)
+    }
+
+    /// Lists all branches and tags, among which a revision is to be found.
+    fn list_branches(&self, address: &GitAddress, revision: &str) -> FetchResult<String> {
+        let too_many = format!("it has too many branches and tags to find {revision:?}");
+        self.list_refs(address, &["--heads", "--tags"], &[], &too_many)
     }
 
     /// Returns what `git ls-remote` lists. If that is too much, the error is `too_many`.
