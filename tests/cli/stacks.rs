@@ -279,6 +279,14 @@ fn a_unit_of_a_stack_that_is_not_known_is_not_checked_and_no_error() {
             .assert_lacks("remove the lock file");
     }
 
+    // The attribute that is not known is shown, wherever it stands.
+    for attribute in ["enabled", "no_dot_terragrunt_stack"] {
+        let line = format!("  {attribute} = run_cmd(\"x\")\n");
+        let stack = STACK_OF_A.replacen('\n', &format!("\n{line}"), 1);
+        let output = stack_with_unit(&stack, UNIT_OF_M).provlock(VERIFY_STACK);
+        output.assert_stdout_has("live/terragrunt.stack.hcl:2:3\n");
+    }
+
     // Values of a stack are not read, so the module of the unit is not known.
     let environment = stack_with_unit(
         STACK_OF_A,

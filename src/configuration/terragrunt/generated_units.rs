@@ -521,12 +521,18 @@ impl Component {
                 "update_source_with_cas" => {
                     is_relative_to_source = evaluator.evaluate(value).as_bool();
                 }
-                "no_dot_terragrunt_stack" => is_beside = evaluator.evaluate(value).as_bool(),
-                "enabled" => is_enabled = evaluator.evaluate(value).as_bool(),
+                name @ ("no_dot_terragrunt_stack" | "enabled") => {
+                    let is_true = evaluator.evaluate(value).as_bool();
+                    if is_true.is_err() {
+                        placed = Location::new(&parsed.file, attribute.span().unwrap_or_default());
+                    }
+                    if name == "enabled" {
+                        is_enabled = is_true;
+                    } else {
+                        is_beside = is_true;
+                    }
+                }
                 _ => {}
-            }
-            if is_beside.is_err() || is_enabled.is_err() {
-                placed = Location::new(&parsed.file, attribute.span().unwrap_or_default());
             }
         }
         let mut has_more_inputs = false;
