@@ -337,7 +337,7 @@ impl StateStorage {
             changes.push(match (shown(old), shown(new)) {
                 (Some(old), Some(new)) => format!("{name} {old:?} → {new:?}"),
                 (None, Some(new)) if old.is_none() => format!("{name} {new:?}"),
-                (Some(old), None) if new.is_none() => format!("no {name} ({old:?} there)"),
+                (Some(old), None) if new.is_none() => format!("{name} {old:?} → none"),
                 _ => (*name).to_owned(),
             });
         }

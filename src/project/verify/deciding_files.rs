@@ -14,6 +14,7 @@ use super::copied_state;
 use super::deciding_kind::DecidingKind;
 use super::decisions::decision;
 use super::file_effect::{Effect, MAX_SIZE, decided, not_decided};
+use super::local_repositories;
 use crate::configuration::{STORES, StateStorage, is_part_of_configuration};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
@@ -75,6 +76,10 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
     let mut by_effect: BTreeMap<Effect, Vec<&Path>> = BTreeMap::new();
     for path in changed_paths(change) {
         let inside = path.strip_prefix(&change.top).unwrap_or(path);
+        // A run may begin in any directory, so that this is for no root module in particular.
+        if let Some(effect) = local_repositories::effect(inside, path) {
+            by_effect.entry(effect).or_default().push(path);
+        }
         let Some(kind) = DecidingKind::of(inside) else {
             continue;
         };
@@ -109,10 +114,6 @@ fn effect_of(facts: &BaseFacts<'_>, path: &Path, kind: DecidingKind) -> Option<E
     if kind == DecidingKind::PluginDirectory {
         let effect = "is in a directory from which init installs providers";
         return Some(not_decided(effect));
-    }
-    if kind == DecidingKind::LikeUrl {
-        let effect = "is at a path like a URL, where git finds it in place of a remote repository";
-        return Tree::Work.exists(path).then(|| not_decided(effect));
     }
     if kind == DecidingKind::State {
         return copied_state::effect(facts, path);
@@ -173,7 +174,7 @@ fn effect(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     }
     match file.kind {
         DecidingKind::CliConfiguration => Some(not_decided(CLI_EFFECT)),
-        DecidingKind::PluginDirectory | DecidingKind::State | DecidingKind::LikeUrl => None,
+        DecidingKind::PluginDirectory | DecidingKind::State => None,
         DecidingKind::Backend | DecidingKind::PerhapsBackend => backend_file(facts, file),
         DecidingKind::Settings => settings_of_any_name(facts, file),
         DecidingKind::UploadIgnore => hidden_from_upload(facts, file),

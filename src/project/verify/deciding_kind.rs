@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::atmos_stacks;
+use super::local_repositories::is_like_url;
 use crate::configuration::is_of_stack;
 use crate::project::reviewed_change::UPLOAD_IGNORE_FILE;
 
@@ -120,8 +121,6 @@ pub(super) enum DecidingKind {
     Script,
     /// The state of a local backend.
     State,
-    /// A bundle or a repository at a path like the URL of a repository.
-    LikeUrl,
 }
 
 impl DecidingKind {
@@ -131,9 +130,6 @@ impl DecidingKind {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let ends_with = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         let is_in = |directory: &str| path.iter().any(|part| part == directory);
-        if is_like_url(path) {
-            return Some(Self::LikeUrl);
-        }
         // In a directory of plugins the place decides, whatever the name is.
         if is_of_plugins(path) {
             return Some(Self::PluginDirectory);
@@ -226,20 +222,6 @@ impl DecidingKind {
     }
 }
 
-/// Whether a path is like the URL of a repository. `git clone https://HOST/a.git` reads the bundle
-/// `https:/HOST/a.git.bundle` in the current directory in place of it, and
-/// `git clone git@HOST:a.git` the directory or the bundle of this name.
-fn is_like_url(path: &Path) -> bool {
-    path.iter().any(|part| {
-        let part = part.to_str().unwrap_or_default();
-        match part.split_once(':') {
-            Some((scheme, "")) => !scheme.is_empty(),
-            Some((host, _)) => host.contains(['.', '@']),
-            None => false,
-        }
-    })
-}
-
 /// Whether a file is in a directory in which OpenTofu and Terraform look for providers.
 fn is_of_plugins(path: &Path) -> bool {
     path.ancestors().skip(1).any(|directory| {
@@ -263,5 +245,5 @@ fn is_usual_for_backend(path: &Path, name: &str) -> bool {
 /// Whether a file may decide without being read for a root module, by its name.
 #[must_use]
 pub fn may_decide(path: &Path) -> bool {
-    DecidingKind::of(path).is_some()
+    DecidingKind::of(path).is_some() || is_like_url(path)
 }

@@ -24,6 +24,7 @@ mod file_effect;
 mod ignore;
 mod installed_modules;
 mod installed_packages;
+mod local_repositories;
 mod locked_modules;
 mod made_unknown;
 mod module_not_allowed;

@@ -194,7 +194,7 @@ fn the_store_of_a_new_root_module_is_compared_with_the_nearest_one() {
         ),
         (
             "bucket = \"acme\"\n    key = \"new\"",
-            "unlike the nearest one, no region (\"us-east-1\" there)",
+            "unlike the nearest one, region \"us-east-1\" → none",
         ),
         (
             "bucket = \"evil\"\n    region = \"eu-west-1\"",
