@@ -1,6 +1,6 @@
 //! Directories of a project with configuration, each listed once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -40,19 +40,32 @@ pub(crate) struct DirectoryListing {
     pub(crate) has_links: bool,
 }
 
+/// The directories of a project.
+#[derive(Debug, Default)]
+pub(crate) struct Listings {
+    pub(crate) directories: BTreeMap<PathBuf, DirectoryListing>,
+    /// Directories in which a lock file is a symbolic link, ignored or not.
+    pub(crate) with_linked_lock_file: BTreeSet<PathBuf>,
+}
+
 /// Lists the directories from `top` downwards that contain configuration files, a lock file or a
 /// unit, except if `.gitignore` matches the directory or all of these files. In the other
 /// directories, ignored files are read, too, as OpenTofu and Terraform do.
 ///
 /// # Errors
 /// Directories and files of patterns that cannot be read.
-pub(crate) fn listings(tree: &Tree, top: &Path) -> Result<BTreeMap<PathBuf, DirectoryListing>> {
-    let listings = Mutex::new(BTreeMap::new());
+pub(crate) fn listings(tree: &Tree, top: &Path) -> Result<Listings> {
+    let listings = Mutex::new(Listings::default());
     let unread = walk::below(tree, top, |directory| {
+        if has_linked_lock_file(directory.files) {
+            let path = directory.path.to_owned();
+            lock(&listings).with_linked_lock_file.insert(path);
+        }
         if let Some(listing) =
             DirectoryListing::of_files(directory.files, |file| !directory.ignores(file))
         {
-            lock(&listings).insert(directory.path.to_owned(), listing);
+            let path = directory.path.to_owned();
+            lock(&listings).directories.insert(path, listing);
         }
         true
     });
@@ -65,6 +78,14 @@ pub(crate) fn listings(tree: &Tree, top: &Path) -> Result<BTreeMap<PathBuf, Dire
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner),
     )
+}
+
+/// Whether one of the files of a directory is a lock file that is a symbolic link.
+pub(crate) fn has_linked_lock_file(files: &[Entry]) -> bool {
+    files.iter().any(|file| {
+        file.kind == Kind::Link
+            && (file.name == LOCK_FILE_NAME || file.name == MODULE_LOCK_FILE_NAME)
+    })
 }
 
 /// Finds the test files of a root module: in its directory, and in `tests` if there is such a
@@ -281,7 +302,7 @@ mod tests {
             ("unit/.terraform.lock.hcl", ""),
             ("unit/.terraform/x/main.tf", ""),
         ]);
-        let found = listings(&Tree::Work, directory.path()).unwrap();
+        let found = listings(&Tree::Work, directory.path()).unwrap().directories;
         let listing = |names: &[&str]| DirectoryListing {
             names: names.iter().map(|&name| name.into()).collect(),
             ..DirectoryListing::default()
@@ -341,7 +362,11 @@ mod tests {
     fn a_listed_directory_is_not_listed_again() {
         let tree = tree(&[("gone.tf", "")]);
         let top = crate::system::canonicalize(tree.path()).unwrap();
-        let (directory, listing) = listings(&Tree::Work, &top).unwrap().pop_first().unwrap();
+        let (directory, listing) = listings(&Tree::Work, &top)
+            .unwrap()
+            .directories
+            .pop_first()
+            .unwrap();
         fs::rename(directory.join("gone.tf"), directory.join("new.tf")).unwrap();
         let module =
             ModuleCache::default().listed_module(&directory, &directory, listing, Dialect::Tofu);
@@ -369,6 +394,7 @@ mod tests {
         let cache = ModuleCache::default();
         let modules: Vec<_> = listings(&Tree::Work, &top)
             .unwrap()
+            .directories
             .into_iter()
             .map(|(directory, listing)| {
                 (

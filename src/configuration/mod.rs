@@ -48,7 +48,9 @@ pub(crate) use files::{
     DATA_DIRECTORY, is_loaded, is_of_stack, is_of_tofu, is_test, no_configuration,
 };
 pub(crate) use fingerprint::{FileReads, Fingerprint, PartId};
-pub(crate) use listing::{DirectoryListing, has_tests, is_part_of_configuration, listings};
+pub(crate) use listing::{
+    DirectoryListing, has_linked_lock_file, has_tests, is_part_of_configuration, listings,
+};
 pub(crate) use module::Module;
 pub use module_cache::ModuleCache;
 pub use options::Options;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::configuration::has_linked_lock_file;
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::system::tree::{Kind, Tree};
 use crate::system::{files, lock, walk};
@@ -57,25 +58,30 @@ impl Linked {
 impl LinkedLockFiles {
     /// Finds the links in a directory and below.
     pub(in crate::project) fn below(tree: &Tree, top: &Path) -> Self {
-        let found = Mutex::new(BTreeMap::<Linked, BTreeSet<PathBuf>>::new());
+        let found = Mutex::new(BTreeSet::new());
         walk::below(tree, top, |directory| {
-            for name in LOCK_FILES {
-                let mut files = directory.files.iter();
-                let has_link = files.any(|file| file.name == name && file.kind == Kind::Link);
-                if !has_link {
-                    continue;
-                }
-                if let Some(linked) = Linked::of(tree, directory.path, name) {
-                    let mut found = lock(&found);
-                    let directories = found.entry(linked).or_default();
-                    directories.insert(directory.path.to_owned());
-                }
+            if has_linked_lock_file(directory.files) {
+                lock(&found).insert(directory.path.to_owned());
             }
             true
         });
-        Self {
-            directories: found.into_inner().unwrap_or_else(PoisonError::into_inner),
+        let directories = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Self::in_directories(tree, &directories)
+    }
+
+    /// Resolves the links in directories, which are given without symlinks.
+    pub(in crate::project) fn in_directories(tree: &Tree, directories: &BTreeSet<PathBuf>) -> Self {
+        let mut links = Self::default();
+        for directory in directories {
+            for name in LOCK_FILES {
+                let is_link = tree.own_kind(&directory.join(name)) == Some(Kind::Link);
+                if is_link && let Some(linked) = Linked::of(tree, directory, name) {
+                    let linking = links.directories.entry(linked).or_default();
+                    linking.insert(directory.clone());
+                }
+            }
         }
+        links
     }
 
     /// The directories whose lock file resolves to a file, without the directory of the file.

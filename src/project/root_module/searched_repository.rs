@@ -140,6 +140,13 @@ impl SearchedRepository {
         &self.top
     }
 
+    /// Takes over the directories in which a lock file is a symbolic link, from a search of the
+    /// whole repository.
+    pub(in crate::project) fn know_linked_lock_files(&self, directories: &BTreeSet<PathBuf>) {
+        self.linked_lock_files
+            .get_or_init(|| LinkedLockFiles::in_directories(&self.tree, directories));
+    }
+
     /// Returns the lock files in it that are symbolic links.
     pub(in crate::project) fn linked_lock_files(&self) -> &LinkedLockFiles {
         self.linked_lock_files.get_or_init(|| {

@@ -1,6 +1,6 @@
 //! Finding the root modules below a directory.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -118,7 +118,9 @@ impl RootSearch<'_, '_> {
     pub(in crate::project) fn find(&self) -> Result<SearchResult> {
         let tree = self.session.tree();
         let change = self.session.options.change.as_ref();
-        let mut listings = listings(tree, self.canonical)?;
+        let listed = listings(tree, self.canonical)?;
+        self.keep_linked_lock_files(&listed.with_linked_lock_file);
+        let mut listings = listed.directories;
         if let Some(change) = change {
             // A change must not hide a directory from the check by ignoring it.
             let hidden = change.directories(self.canonical, |directory| {
@@ -277,6 +279,15 @@ impl RootSearch<'_, '_> {
             result.passed_over.insert(directory, reason);
         } else {
             result.roots.push(root);
+        }
+    }
+
+    /// Keeps the lock files that are symbolic links for the rest of the run, if the search covers
+    /// the whole repository: a second search would find the same.
+    fn keep_linked_lock_files(&self, directories: &BTreeSet<PathBuf>) {
+        let repository = self.session.repository_around(self.canonical);
+        if repository.top() == self.canonical {
+            repository.know_linked_lock_files(directories);
         }
     }
 

@@ -123,9 +123,13 @@ impl Session<'_> {
         let is_outside = self.modules.boundary.excludes(&canonical);
         let mut opened = UnitsOfDirectory::default();
         if !is_outside && found.lock_name.is_none() {
-            opened = self.units_in(path, &canonical, || {
-                found.is_policy_only() || self.has_configuration_files(&canonical)
-            });
+            let has_configuration =
+                || found.is_policy_only() || self.has_configuration_files(&canonical);
+            opened = match found.kind {
+                // The search listed the directory: it has no terragrunt.hcl.
+                DirectoryKind::RootModule => self.generated_unit_in(&canonical, has_configuration),
+                _ => self.units_in(path, &canonical, has_configuration),
+            };
         }
         let mut paths = LockFilePaths::of(path, &canonical, opened.units.first());
         if let Some(name) = &found.lock_name {

@@ -15,7 +15,7 @@ use crate::project::root_module::roots::{FoundRoot, SharedFiles, SharingRoot, ki
 use crate::project::root_module::{DialectReason, Reading, RootModule};
 use crate::project::session::Session;
 use crate::provider::Dialect;
-use crate::system::{Tree, files};
+use crate::system::{Tree, files, parallel};
 
 /// Maximum number of root modules that share a lock file, because each of them is compared with all
 /// others.
@@ -80,10 +80,9 @@ impl Session<'_> {
     /// Completes the root modules of a list with the other root modules, in the list or not, that
     /// share a lock file with them through links.
     pub(super) fn find_sharing(&self, list: &mut [FoundRoot]) {
-        let mut of_roots = Vec::new();
-        for root in list.iter() {
-            of_roots.push(LockFiles::of(self.tree(), root));
-        }
+        let of_roots = parallel::map(list.iter().collect(), parallel::cores(), |root| {
+            LockFiles::of(self.tree(), root)
+        });
         let mut users = Users::new();
         for (root, files) in list.iter().zip(&of_roots) {
             for file in [&files.providers, &files.modules].into_iter().flatten() {

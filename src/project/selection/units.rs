@@ -48,10 +48,18 @@ impl Session<'_> {
         canonical: &Path,
         has_configuration: impl FnOnce() -> bool,
     ) -> UnitsOfDirectory {
-        let tree = self.tree();
-        if terragrunt::is_unit(tree, canonical) {
+        if terragrunt::is_unit(self.tree(), canonical) {
             return self.unit_with_copies(path, canonical);
         }
+        self.generated_unit_in(canonical, has_configuration)
+    }
+
+    /// Opens the unit that a stack generates in a directory without a unit of its own.
+    pub(super) fn generated_unit_in(
+        &self,
+        canonical: &Path,
+        has_configuration: impl FnOnce() -> bool,
+    ) -> UnitsOfDirectory {
         let mut opened = UnitsOfDirectory::default();
         if !self.is_below_stack(canonical) || has_configuration() {
             return opened;

@@ -143,7 +143,7 @@ impl BaseReadings {
     pub(super) fn whole(&self) -> &WholeBase {
         self.whole.get_or_init(|| {
             let listed = listings(self.session.tree(), &self.top).unwrap_or_default();
-            let mut directories: Vec<PathBuf> = listed.into_keys().collect();
+            let mut directories: Vec<PathBuf> = listed.directories.into_keys().collect();
             directories.retain(|directory| {
                 let below = directory.strip_prefix(&self.top);
                 below.is_ok_and(|below| !walk::is_skipped(below))
