@@ -123,6 +123,15 @@ fn owners(path: &Path) -> Vec<u32> {
         .collect()
 }
 
+/// The user to whom a directory belongs, following links.
+#[expect(clippy::disallowed_methods, reason = "only files on disk have owners")]
+#[cfg(unix)]
+fn owner(directory: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    Some(directory.metadata().ok()?.uid())
+}
+
 /// The user of this process.
 #[cfg(unix)]
 fn current_user() -> u32 {
@@ -133,6 +142,11 @@ fn current_user() -> u32 {
 #[cfg(not(unix))]
 fn owners(_: &Path) -> Vec<u32> {
     Vec::new()
+}
+
+#[cfg(not(unix))]
+fn owner(_: &Path) -> Option<u32> {
+    None
 }
 
 #[cfg(not(unix))]
@@ -188,8 +202,7 @@ impl Settings {
         above: &SettingsAbove,
         shown: &impl Fn(&Path) -> PathBuf,
     ) -> Result<Self> {
-        let owner = owners(root).into_iter().last();
-        Self::find_for(owner, root, files, above, shown)
+        Self::find_for(owner(root), root, files, above, shown)
     }
 
     /// [`Settings::find`] for a root module that belongs to `owner`, from a directory upwards.

@@ -227,6 +227,10 @@ pub(super) fn hashes<T: EntryKind>(entries: &[Entry<T>], dialect: Dialect) -> Ve
 
 /// The first hash of an entry that is unsorted or duplicated.
 fn order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic> {
+    if entry.hashes.is_sorted_by(|(hash, _), (next, _)| hash < next) {
+        return None;
+    }
+
     let mut seen = BTreeSet::new();
     for (hash, location) in &entry.hashes {
         let is_unsorted = seen.last().is_some_and(|last| *last > hash);
