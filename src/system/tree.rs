@@ -10,9 +10,9 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::ops::Bound;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use super::{OnceMap, files};
+use super::{OnceMap, files, lock};
 
 /// Maximum number of links in one path, as on Linux.
 const MOST_LINKS: usize = 40;
@@ -62,6 +62,9 @@ pub struct Overlay {
     is_alone: bool,
     /// Whether a directory of the work tree is [added](Overlay::is_added). Each file below asks.
     added: OnceMap<PathBuf, bool>,
+    /// Directories that the revision has and the work tree, too; absolute and without symlinks.
+    /// With them, hardly any path is followed from its start.
+    passed: Mutex<HashSet<PathBuf>>,
     /// Reads the content of a file of the revision.
     read: Box<ReadBlob>,
 }
@@ -344,6 +347,7 @@ impl Overlay {
             above_absent,
             is_alone: false,
             added: OnceMap::default(),
+            passed: Mutex::default(),
             read,
         }
     }
@@ -373,11 +377,37 @@ impl Overlay {
         }
     }
 
+    /// The directory of an absolute path, if an earlier path went through it. That one had no `..`,
+    /// and so this one has none.
+    fn passed_directory(&self, path: &Path) -> Option<Found> {
+        let directory = path.parent()?;
+        let path = lock(&self.passed).get(directory)?.clone();
+        let node = Node::Work(Kind::Directory);
+        Some(Found { path, node })
+    }
+
+    fn pass(&self, found: &Found) {
+        if let Node::Work(Kind::Directory) = found.node {
+            let mut passed = lock(&self.passed);
+            if !passed.contains(&found.path) {
+                passed.insert(found.path.clone());
+            }
+        }
+    }
+
     /// Follows a path. `follows_last` returns whether a link at the path itself is followed, too.
     fn find(&self, path: &Path, follows_last: bool) -> io::Result<Found> {
         let absolute = self.current_directory.join(path);
-        let mut rest: VecDeque<OsString> = parts(&absolute).collect();
         let mut found = self.start();
+        let mut rest: VecDeque<OsString> = VecDeque::new();
+        if let Some(directory) = self.passed_directory(&absolute)
+            && let Some(name) = absolute.file_name()
+        {
+            found = directory;
+            rest.push_back(name.to_owned());
+        } else {
+            rest.extend(parts(&absolute));
+        }
         let mut links = 0;
         while let Some(part) = rest.pop_front() {
             match Path::new(&part).components().next() {
@@ -394,7 +424,10 @@ impl Overlay {
             let directory = found;
             found = self.entry(&directory, &part)?;
             match found.node.kind() {
-                Kind::Directory => continue,
+                Kind::Directory => {
+                    self.pass(&found);
+                    continue;
+                }
                 Kind::Link if rest.is_empty() && !follows_last => continue,
                 Kind::Link => {}
                 Kind::File | Kind::Other if rest.is_empty() => continue,
@@ -417,13 +450,18 @@ impl Overlay {
     /// The node in a directory under a name.
     fn entry(&self, directory: &Found, name: &OsStr) -> io::Result<Found> {
         let path = directory.path.join(name);
-        let node = self.node(&path, directory.is_in_work_tree())?;
+        let is_on_disk = directory.is_in_work_tree();
+        let node = self.node(&path, || {
+            if !is_on_disk {
+                return Err(ErrorKind::NotFound.into());
+            }
+            Ok(kind_of(fs::symlink_metadata(&path)?.file_type()))
+        })?;
         Ok(Found { path, node })
     }
 
-    /// The node at an absolute path without links. `is_on_disk` returns whether the work tree has
-    /// its directory, too.
-    fn node(&self, path: &Path, is_on_disk: bool) -> io::Result<Node> {
+    /// The node at an absolute path without links. `on_disk` returns what the work tree has there.
+    fn node(&self, path: &Path, on_disk: impl FnOnce() -> io::Result<Kind>) -> io::Result<Node> {
         let is_absent = match self.replaced.get(path) {
             Some(Replaced::File(name)) => return Ok(Node::Blob(name.clone())),
             Some(Replaced::Link(target)) => return Ok(Node::Link(target.clone())),
@@ -431,8 +469,8 @@ impl Overlay {
             Some(Replaced::Submodule) | None => false,
         };
         let mut kind = Err(ErrorKind::NotFound.into());
-        if is_on_disk && !is_absent {
-            kind = fs::symlink_metadata(path).map(|metadata| kind_of(metadata.file_type()));
+        if !is_absent {
+            kind = on_disk();
         }
         // The revision has files below, so the path is a directory there even if the work tree has
         // a file.
@@ -480,10 +518,11 @@ impl Overlay {
         if found.node.kind() != Kind::Directory {
             return Err(ErrorKind::NotADirectory.into());
         }
-        let mut names = BTreeSet::new();
+        let mut on_disk = BTreeMap::new();
         if let Node::Work(_) = found.node {
-            let on_disk = entries_on_disk(directory)?;
-            names.extend(on_disk.into_iter().map(|entry| entry.name));
+            for entry in entries_on_disk(directory)? {
+                on_disk.insert(entry.name, Ok(entry.kind));
+            }
         }
         for (path, replaced) in self.below(directory) {
             if *replaced == Replaced::Absent {
@@ -491,14 +530,16 @@ impl Overlay {
             }
             let below = path.strip_prefix(directory).unwrap_or(path);
             if let Some(name) = below.iter().next() {
-                names.insert(name.to_owned());
+                on_disk
+                    .entry(name.to_owned())
+                    .or_insert_with(|| Err(ErrorKind::NotFound.into()));
             }
         }
         let mut entries = Vec::new();
-        for name in names {
+        for (name, kind) in on_disk {
             // A file that only the work tree has is no entry.
-            if let Ok(entry) = self.entry(found, &name) {
-                let kind = entry.node.kind();
+            if let Ok(node) = self.node(&directory.join(&name), || kind) {
+                let kind = node.kind();
                 entries.push(Entry { name, kind });
             }
         }

@@ -187,7 +187,13 @@ impl AuditedRoot<'_> {
 
     /// The lock file at the base revision, if a change is under review and the file can be read.
     pub(super) fn lock_file_before(&self) -> Option<&LockFile> {
-        self.base.as_ref()?.providers.parsed().lock_file.as_ref()
+        let before = &self.base.as_ref()?.providers;
+        // Most lock files are as before, and have been parsed.
+        let now = self.module.lock_bytes.as_deref();
+        if self.state == FileState::Readable && now == Some(before.bytes) {
+            return Some(&self.lock_file);
+        }
+        before.parsed().lock_file.as_ref()
     }
 
     /// Whether this run looks for findings of a code: everything that they depend on is requested

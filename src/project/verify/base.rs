@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::moved_roots::RemovedRoots;
 use super::readings::{BaseReadings, Reading};
 use crate::configuration::terragrunt;
-use crate::configuration::{DATA_DIRECTORY, ModuleCache};
+use crate::configuration::{DATA_DIRECTORY, Module, ModuleCache};
 use crate::hcl::code_lines::{CodeLine, code_lines};
 use crate::lockfile::{
     EntryKind, LOCK_FILE_NAME, LockedModule, LockedProvider, MODULE_LOCK_FILE_NAME, ModuleLockFile,
@@ -89,6 +89,13 @@ impl<'a> Base<'a> {
 }
 
 impl Base<'_> {
+    /// The module in the directory of a root module at the base, if the change touches the
+    /// directory.
+    pub(super) fn module(&self, root: &RootModule) -> Option<Arc<Module>> {
+        let is_touched = self.facts.change.touched.contains(&root.canonical);
+        is_touched.then(|| self.facts.readings.module(&root.canonical, root.dialect))
+    }
+
     /// The reading of a root module at the base revision.
     pub(super) fn reading(&self, root: &RootModule) -> Arc<Reading> {
         self.facts.readings.of(root, self.moved_from.as_deref())

@@ -19,8 +19,8 @@ use crate::lockfile::{
 };
 use crate::project::coverage::DirectoryKind;
 use crate::project::reviewed_change::ReviewedChange;
+use crate::project::root_module::DialectReason;
 use crate::project::root_module::roots::normal;
-use crate::project::root_module::{DialectReason, RootModule};
 
 /// Returns a note for each decision about a root module that the change makes.
 pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
@@ -136,10 +136,7 @@ fn check_dialect(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Diagnostic> 
 
 /// Returns the decision about the versions of the tool that a root module requires.
 fn check_required_version(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Diagnostic> {
-    let RootModule {
-        canonical, dialect, ..
-    } = root.module;
-    let before = base.facts.change.module_before(canonical, *dialect)?;
+    let before = base.module(root.module)?;
     let before = &before.required_version;
     let module = root.module.module(root.packages);
     let now = &module.required_version;

@@ -227,7 +227,10 @@ pub(super) fn hashes<T: EntryKind>(entries: &[Entry<T>], dialect: Dialect) -> Ve
 
 /// The first hash of an entry that is unsorted or duplicated.
 fn order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic> {
-    if entry.hashes.is_sorted_by(|(hash, _), (next, _)| hash < next) {
+    if entry
+        .hashes
+        .is_sorted_by(|(hash, _), (next, _)| hash < next)
+    {
         return None;
     }
 

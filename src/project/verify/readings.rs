@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::configuration::{
-    Fingerprint, OwnCommit, PartId, Requirements, Resolver, StateStorage, listings,
+    Fingerprint, Module, OwnCommit, PartId, Requirements, Resolver, StateStorage, listings,
 };
 use crate::modules::{locked, requested_hosts};
 use crate::project::reviewed_change::ReviewedChange;
@@ -85,6 +85,11 @@ impl BaseReadings {
         self.readings.get_or_compute(&head.canonical, || {
             Arc::new(self.read(head, moved_from).unwrap_or_default())
         })
+    }
+
+    /// The module in a directory of the base.
+    pub(super) fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
+        self.session.modules.module(directory, dialect)
     }
 
     /// Reads a root module at the base, in both dialects if the head is read in both. `None` if it

@@ -6,36 +6,27 @@ use crate::configuration::{Backend, Module};
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::project::reviewed_change::UPLOAD_IGNORE_FILE;
-use crate::project::root_module::RootModule;
 use crate::provider::Version;
 use crate::system::{excludes_from_upload, files};
 
 /// Versions of Terraform before 0.14 read no lock file, so a change that requires one removes the
 /// lock.
 pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
-    let RootModule {
-        canonical,
-        lock_path,
-        dialect,
-        ..
-    } = root.module;
-    let Some(Base {
-        facts, providers, ..
-    }) = &root.base
-    else {
+    let Some(base) = &root.base else {
         return Vec::new();
     };
     let is_before_locks =
         |module: &Module| module.required_version.is_below(&Version::new(0, 14, 0));
-    let before = facts.change.module_before(canonical, *dialect);
-    let was_locked =
-        !providers.bytes.is_empty() && before.is_some_and(|before| !is_before_locks(&before));
-    if !was_locked || !is_before_locks(&root.module.module(root.packages)) {
+    if base.providers.bytes.is_empty() || !is_before_locks(&root.module.module(root.packages)) {
+        return Vec::new();
+    }
+    let before = base.module(root.module);
+    if before.is_none_or(|before| is_before_locks(&before)) {
         return Vec::new();
     }
     let message = "this change requires a version of Terraform that reads no lock file";
-    let finding =
-        Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(lock_path), "");
+    let finding = Diagnostic::finding(Code::RootRemoved, message)
+        .at(Location::of_file(&root.module.lock_path), "");
     vec![finding.help("require at least version 0.14 in required_version")]
 }
 
