@@ -18,7 +18,7 @@ use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, is_copied_loc
 use crate::modules::{is_configuration, submodule};
 use crate::provider::Dialect;
 use crate::settings;
-use crate::system::{Overlay, Tree, canonicalize, files, walk};
+use crate::system::{Overlay, Replaced, Tree, canonicalize, files, walk};
 
 /// Names of files that are read by these names alone.
 const FIXED_NAMES: [&str; 6] = [
@@ -452,7 +452,7 @@ impl ReviewedChange {
     }
 
     /// Submodules with a different commit or different settings in `.gitmodules` than at the base.
-    fn altered_submodules(&self) -> BTreeSet<PathBuf> {
+    pub(super) fn altered_submodules(&self) -> BTreeSet<PathBuf> {
         let path = self.top.join(submodule::FILE_NAME);
         let now = files::read(&path, submodule::SIZE_LIMIT).unwrap_or_default();
         let before = if self.touched.contains(&self.top) {
@@ -498,6 +498,24 @@ impl ReviewedChange {
         let behind_links = canonicalize(&written).unwrap_or_else(|_| written.clone());
         let mut differing = self.differing.iter();
         differing.any(|file| file.starts_with(&written) || file.starts_with(&behind_links))
+    }
+
+    /// Whether a file that the change adds has the name of a file that it removes, but for case. A
+    /// file system that ignores case finds it under the old name.
+    pub(super) fn renames_in_case(&self) -> bool {
+        let mut added = HashMap::new();
+        let mut removed = Vec::new();
+        for (path, replaced) in self.base.replaced() {
+            if *replaced == Replaced::Absent {
+                added.insert(folded(name(path)), name(path));
+            } else if !Tree::Work.has(path) {
+                removed.push(name(path));
+            }
+        }
+        removed.iter().any(|removed| {
+            let added = added.get(&folded(removed));
+            added.is_some_and(|added| added != removed)
+        })
     }
 
     /// New paths that differ only in case from the path of a file that is read.

@@ -107,6 +107,10 @@ impl Repository {
             Ok(path) if self.contains(&path) => return Ok(path),
             Ok(_) => unknown("the path leads out of the repository"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // What it leads to may exist elsewhere.
+                if has_dangling_link(&self.tree, &plain) {
+                    return unknown("a symbolic link on the path leads nowhere");
+                }
                 return failure("the path does not exist");
             }
             Err(_) => unknown("the path cannot be followed"),
@@ -157,6 +161,12 @@ impl Repository {
         self.note_unread(path);
         unread
     }
+}
+
+/// Whether a path does not exist because of a link on it that leads nowhere.
+fn has_dangling_link(tree: &Tree, path: &Path) -> bool {
+    let nearest = path.ancestors().find(|above| tree.has(above));
+    nearest.is_some_and(|nearest| !tree.exists(nearest))
 }
 
 /// Whether a directory contains configuration files.

@@ -159,6 +159,9 @@ impl ParsingContext {
                         "`find_in_parent_folders` finds a file that is not in the repository",
                     );
                 }
+                if repository.tree().has(&path) {
+                    return unknown("`find_in_parent_folders` finds a link that leads nowhere");
+                }
             }
         }
         match arguments.get(1) {

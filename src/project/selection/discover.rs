@@ -49,6 +49,9 @@ pub(in crate::project) struct SearchResult {
     /// Directories of the root modules, each with the directories below the start that it calls or
     /// runs.
     pub(in crate::project) read: HashSet<PathBuf>,
+    /// Units for which files were read that the change alters.
+    /// Absolute, without symlinks.
+    pub(in crate::project) altered_units: Vec<PathBuf>,
 }
 
 /// Directories that were skipped although they might be root modules, by reason. Absolute, without
@@ -62,6 +65,8 @@ struct SearchedDirectory {
     root: FoundRoot,
     copied_lock_files: Vec<String>,
     is_unit: bool,
+    /// Whether the change alters a file that was read for its units.
+    is_altered_unit: bool,
     now: Evidence,
     /// State at the base revision, if a change is under review.
     before: Evidence,
@@ -151,6 +156,9 @@ impl RootSearch<'_, '_> {
         }
         let mut result = SearchResult::default();
         for directory in searched {
+            if directory.is_altered_unit {
+                result.altered_units.push(directory.directory.clone());
+            }
             self.classify(directory, &callees, &former, &mut result);
         }
         self.add_units_to_lock(&mut result);
@@ -357,6 +365,11 @@ impl RootSearch<'_, '_> {
             before.runs = run_modules(&at_base.units);
         }
 
+        let mut is_altered_unit = false;
+        if let Some(change) = &self.session.options.change {
+            let mut units = units.iter();
+            is_altered_unit = units.any(|unit| !unit.read.files.is_disjoint(&change.differing));
+        }
         let mut root = FoundRoot::new(shown, Some(directory.clone()), kind);
         if let Some(unit) = units.first()
             && let Some((_, directory)) = unit.lock_directory()
@@ -375,6 +388,7 @@ impl RootSearch<'_, '_> {
             root,
             copied_lock_files,
             is_unit: !units.is_empty(),
+            is_altered_unit,
             now,
             before,
             is_possible,

@@ -320,7 +320,7 @@ impl Session<'_> {
     }
 
     /// Adds the directories to which only the policy applies: those with lock files that are not of
-    /// root modules, and those in which the change touches a configuration that no root module
+    /// root modules, and those whose configuration or unit the change alters and no root module
     /// reads.
     fn add_checked_directories(
         &self,
@@ -347,7 +347,9 @@ impl Session<'_> {
                 added.push(search.found_root(directory, DirectoryKind::OtherLockFile));
             }
         }
-        for directory in change.touched_directories() {
+        let mut changed = change.touched_directories();
+        changed.extend(result.altered_units.iter().map(PathBuf::as_path));
+        for directory in changed {
             if !directory.starts_with(canonical) || result.read.contains(directory) {
                 continue;
             }

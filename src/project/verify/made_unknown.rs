@@ -1,6 +1,8 @@
 //! Requirements that a change makes unknown: parts that the head does not read, and the base reads
 //! or does not read in the same way.
 
+use std::path::PathBuf;
+
 use super::affected::is_affected;
 use super::audited_root::{AuditedRoot, VerifiedRoot};
 use super::base::{BaseFacts, alters_code};
@@ -45,6 +47,9 @@ fn report_unknown(
     let mut new = Vec::new();
     let refused = requests::refused_calls(root);
     for part in &root.declared.unknown {
+        if is_refused_unit(root, facts, part) {
+            continue;
+        }
         // It has a finding of its own.
         if refused.iter().any(|(call, _)| call.key == part.key) {
             continue;
@@ -87,6 +92,25 @@ impl Reading {
     }
 }
 
+/// Whether a part is an `include` that the change leaves as it is, and whose file it removes. The
+/// next run of Terragrunt stops there, so that nothing is installed.
+fn is_refused_unit(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, part: &UnknownCall) -> bool {
+    let change = facts.change;
+    let mut units = root.module.units.iter();
+    // The file may be there after all: where file systems ignore case, or in a submodule that is
+    // not checked out here.
+    units.any(|unit| unit.lacks_included_file(&part.location))
+        && !change.differing.contains(&path_of(part, facts))
+        && !change.renames_in_case()
+        && change.altered_submodules().is_empty()
+}
+
+/// The file of a part, without symlinks.
+fn path_of(part: &UnknownCall, facts: &BaseFacts<'_>) -> PathBuf {
+    let path = facts.change.current_directory.join(part.location.path());
+    canonicalize(&path).unwrap_or(path)
+}
+
 /// Whether a new root module has a part that root modules of the base have, too: in a file of the
 /// base that the change does not alter, or a text that refers to the same values.
 fn is_shared(
@@ -98,8 +122,7 @@ fn is_shared(
     if before.exists {
         return false;
     }
-    let path = facts.change.current_directory.join(unknown.location.path());
-    let path = canonicalize(&path).unwrap_or(path);
+    let path = path_of(unknown, facts);
     let is_own = path.parent() == Some(&root.module.canonical);
     let is_unaltered = !is_own && !facts.change.differing.contains(&path);
     let text = unknown

@@ -5,7 +5,7 @@ use std::fs;
 
 use provlock_test::survived;
 
-use super::gate::{FORBIDDEN, Gate, OTHER_H1};
+use super::gate::{Attempt, FORBIDDEN, Gate, OTHER_H1};
 use super::gate_bypass::all_are_errors;
 use super::{H1, NULL, ZH};
 
@@ -182,6 +182,93 @@ fn a_changed_submodule_with_a_called_module_is_an_error() {
             ),
         ],
     );
+}
+
+/// Units that include a file: one by its path, and one by a search in the directories above.
+fn including_units(gate: &Gate) {
+    gate.write("env/shared.hcl", "locals {}\n");
+    gate.write("root.hcl", "locals {}\n");
+    let includes = [
+        ("units/path", "\"${get_repo_root()}/env/shared.hcl\""),
+        ("units/above", "find_in_parent_folders(\"root.hcl\")"),
+    ];
+    for (directory, path) in includes {
+        let text = format!("include {{\n  path = {path}\n}}\n");
+        gate.write(&format!("{directory}/terragrunt.hcl"), text);
+        gate.write(
+            &format!("{directory}/.terraform.lock.hcl"),
+            gate.read("live/.terraform.lock.hcl"),
+        );
+        gate.write(&format!("{directory}/main.tf"), gate.read("live/main.tf"));
+    }
+}
+
+#[test]
+fn an_included_file_that_is_not_surely_gone_is_an_error() {
+    let mut attempts: Vec<Attempt> = vec![
+        (
+            "its directory is a submodule",
+            |gate| {
+                gate.git(&["rm", "--quiet", "env/shared.hcl"]);
+                gate.write(".gitmodules", MODULES.replace("vendor/net", "env"));
+                add_submodule(gate, "env", '1');
+            },
+            "not-decided",
+        ),
+        (
+            "its name differs in case",
+            |gate| gate.rename("root.hcl", "ROOT.hcl"),
+            "not-decided",
+        ),
+    ];
+    #[cfg(unix)]
+    attempts.extend([
+        (
+            "a link that leads nowhere is found above",
+            |gate: &Gate| {
+                gate.remove("root.hcl");
+                gate.link("../elsewhere/root.hcl", "root.hcl");
+            },
+            "not-decided",
+        ),
+        (
+            "a link that leads nowhere is at the path",
+            |gate: &Gate| {
+                gate.remove("env/shared.hcl");
+                gate.link("../../elsewhere/shared.hcl", "env/shared.hcl");
+            },
+            "not-decided",
+        ),
+        (
+            "a link that leads nowhere is its directory",
+            |gate: &Gate| {
+                gate.rename("env", "old");
+                gate.link("../elsewhere", "env");
+            },
+            "not-decided",
+        ),
+    ] as [Attempt; 3]);
+    all_are_errors(
+        "a pull request puts an included file where this run does not find it",
+        including_units,
+        &attempts,
+    );
+}
+
+#[test]
+fn a_unit_that_includes_a_removed_file_is_no_error() {
+    let gate = Gate::with(including_units);
+    gate.rename("root.hcl", "old.hcl");
+    gate.remove("env/shared.hcl");
+    assert_eq!(
+        gate.judged(&["-r"]),
+        [("warning", "requirements-not-known"); 2]
+            .map(|(severity, code)| (severity.to_owned(), code.to_owned()))
+    );
+    gate.run(&["-r"])
+        .assert_code(0)
+        .assert_stdout_has("finds nothing in the repository")
+        .assert_stdout_has("the path does not exist");
 }
 
 #[test]
