@@ -4,6 +4,7 @@
 //! `tests/smoke.rs` runs them on seeds and on seeds that were changed by chance, on any toolchain.
 //! `fuzz/run` at the top of the repository runs them under libFuzzer.
 
+mod change;
 mod cli_configuration;
 mod configuration;
 mod ignore_file;
@@ -13,6 +14,7 @@ mod module_archive;
 mod module_cache;
 mod module_source;
 mod mutate;
+mod overlay;
 mod package;
 mod project;
 mod registry;
@@ -33,6 +35,7 @@ mod lockfile;
 
 use std::path::{Path, PathBuf};
 
+pub use change::change;
 pub use cli_configuration::cli_configuration;
 pub use configuration::configuration;
 pub use ignore_file::ignore_file;
@@ -42,6 +45,7 @@ pub use module_archive::module_archive;
 pub use module_cache::module_cache;
 pub use module_source::module_source;
 pub use mutate::mutated;
+pub use overlay::overlay;
 pub use package::package;
 pub use registry::registry;
 pub use settings::settings;
@@ -65,7 +69,7 @@ pub struct Target {
 }
 
 /// All fuzz targets.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 17] = [
     Target {
         name: "lock_file",
         run: lock_file,
@@ -154,6 +158,18 @@ pub const TARGETS: [Target; 15] = [
         name: "ignore_file",
         run: ignore_file,
         seeds: &["fuzz/seeds/ignore_file"],
+        cost: 20,
+    },
+    Target {
+        name: "change",
+        run: change,
+        seeds: &["fuzz/seeds/configuration"],
+        cost: 20,
+    },
+    Target {
+        name: "overlay",
+        run: overlay,
+        seeds: &["fuzz/seeds/overlay"],
         cost: 20,
     },
 ];

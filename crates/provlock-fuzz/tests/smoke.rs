@@ -85,7 +85,8 @@ macro_rules! smoke {
 
 smoke!(
     lock_file configuration cli_configuration settings package sha256sums signature registry merge module_source
-    module_archive module_cache shared_facts terragrunt ignore_file
+    module_archive module_cache shared_facts terragrunt ignore_file change
+    overlay
 );
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::repository_stacks::RepositoryStacks;
 use crate::configuration::terragrunt::{
-    self, GeneratedUnit, Repository, UnitSource, UnitState, Unknown, WorkingDirectory,
+    self, GeneratedUnit, Repository, UnitSource, Unknown, WorkingDirectory,
 };
 use crate::configuration::{
     self, FileReads, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, OwnCommit, Required,
@@ -128,14 +128,6 @@ impl TerragruntUnit {
             .unread()
             .iter()
             .any(|path| change.alters(path))
-    }
-
-    /// Whether the part at a location is an `include` of a file that does not exist, for which
-    /// Terragrunt refuses the unit.
-    pub(in crate::project) fn lacks_included_file(&self, location: &Location) -> bool {
-        let mut unknown = self.read.unknown.iter();
-        self.read.state == UnitState::Unknown
-            && unknown.any(|part| part.is_failure && part.location.as_ref() == Some(location))
     }
 
     /// Whether there is certainly no configuration.

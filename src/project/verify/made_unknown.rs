@@ -1,14 +1,12 @@
 //! Requirements that a change makes unknown: parts that the head does not read, and the base reads
 //! or does not read in the same way.
 
-use std::path::PathBuf;
-
 use super::affected::is_affected;
 use super::audited_root::{AuditedRoot, VerifiedRoot};
 use super::base::{BaseFacts, alters_code};
 use super::readings::Reading;
 use super::requests;
-use crate::configuration::terragrunt::FILE_NAMES;
+use crate::configuration::terragrunt::{FILE_NAMES, UnitState};
 use crate::configuration::{self, UnknownCall};
 use crate::diagnostic::{Code, Diagnostic, Location, Reason};
 use crate::hcl::evaluate::references::depends_on_names;
@@ -45,16 +43,18 @@ fn report_unknown(
     let are_values_altered = facts.may_alter_values(root.module);
     let are_units_altered = root.module.units.iter().any(|unit| is_altered(unit, facts));
     let mut new = Vec::new();
+    let units = &root.module.units;
+    let is_refused_unit = !units.is_empty() && units.iter().all(|unit| is_refused(unit, facts));
     let refused = requests::refused_calls(root);
     for part in &root.declared.unknown {
-        if is_refused_unit(root, facts, part) {
-            continue;
-        }
         // It has a finding of its own.
         if refused.iter().any(|(call, _)| call.key == part.key) {
             continue;
         }
         let is_of_unit = part.key == UNIT_ADDRESS;
+        if is_of_unit && is_refused_unit {
+            continue;
+        }
         let is_altered = facts.change.may_alter_files(&part.origin.files)
             || (part.origin.input.is_some() && are_values_altered)
             || (is_of_unit && are_units_altered);
@@ -92,23 +92,16 @@ impl Reading {
     }
 }
 
-/// Whether a part is an `include` that the change leaves as it is, and whose file it removes. The
+/// Whether the change removes a file that a unit includes, and alters nothing else of the unit. The
 /// next run of Terragrunt stops there, so that nothing is installed.
-fn is_refused_unit(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, part: &UnknownCall) -> bool {
+fn is_refused(unit: &TerragruntUnit, facts: &BaseFacts<'_>) -> bool {
     let change = facts.change;
-    let mut units = root.module.units.iter();
     // The file may be there after all: where file systems ignore case, or in a submodule that is
     // not checked out here.
-    units.any(|unit| unit.lacks_included_file(&part.location))
-        && !change.differing.contains(&path_of(part, facts))
+    unit.read.state == UnitState::Unknown
+        && unit.read.files.is_disjoint(&change.differing)
         && !change.renames_in_case()
         && change.altered_submodules().is_empty()
-}
-
-/// The file of a part, without symlinks.
-fn path_of(part: &UnknownCall, facts: &BaseFacts<'_>) -> PathBuf {
-    let path = facts.change.current_directory.join(part.location.path());
-    canonicalize(&path).unwrap_or(path)
 }
 
 /// Whether a new root module has a part that root modules of the base have, too: in a file of the
@@ -122,7 +115,8 @@ fn is_shared(
     if before.exists {
         return false;
     }
-    let path = path_of(unknown, facts);
+    let path = facts.change.current_directory.join(unknown.location.path());
+    let path = canonicalize(&path).unwrap_or(path);
     let is_own = path.parent() == Some(&root.module.canonical);
     let is_unaltered = !is_own && !facts.change.differing.contains(&path);
     let text = unknown
