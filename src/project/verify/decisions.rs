@@ -208,18 +208,25 @@ fn version_message<V: PartialEq + std::fmt::Display>(
 fn check_calls(root: &AuditedRoot<'_>, before: &Reading) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
     let calls = root.declared.own_package_calls();
-    let known: BTreeSet<&String> = before.sources.values().collect();
+    let known: BTreeSet<&String> = before.sources.values().flatten().collect();
     let mut keys = BTreeSet::new();
+    let mut positions = BTreeSet::new();
     for call in &calls {
         keys.insert(&call.key);
         let source = call.shown_source();
         let name = call.name();
-        let message = match before.sources.get(&call.key) {
-            Some(old) if *old == source => continue,
-            Some(old) => format!("{name} {old} → {source}"),
-            None if known.contains(&source) => continue,
-            None => format!("{name} {source} is called"),
+        let old = before.sources.get(&call.key).map(Vec::as_slice);
+        let message = match old.unwrap_or_default() {
+            old if old.contains(&source) => continue,
+            [old, ..] => format!("{name} {old} → {source}"),
+            [] if known.contains(&source) => continue,
+            [] => format!("{name} {source} is called"),
         };
+        // Where the same text was read in both dialects, one note stands for both.
+        let position = (call.location.path(), call.location.span.start);
+        if !positions.insert(position) {
+            continue;
+        }
         notes.push(decision(message, &call.location));
     }
     for (index, commit) in root.declared.own_commits.iter().enumerate() {
@@ -235,8 +242,14 @@ fn check_calls(root: &AuditedRoot<'_>, before: &Reading) -> Vec<Diagnostic> {
             notes.push(decision(message, &commit.location));
         }
     }
-    for (key, source) in &before.sources {
-        if !keys.contains(key) && !calls.iter().any(|call| call.shown_source() == *source) {
+    for (key, sources) in &before.sources {
+        let is_called_elsewhere = calls
+            .iter()
+            .any(|call| sources.contains(&call.shown_source()));
+        if !keys.contains(key)
+            && !is_called_elsewhere
+            && let Some(source) = sources.first()
+        {
             let name = lockfile::module_name(key);
             let message = format!("{name} {source} is no longer called");
             notes.push(decision(message, &own_file(root)));

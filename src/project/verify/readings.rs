@@ -28,8 +28,9 @@ pub(super) struct Reading {
     pub(super) calls: BTreeSet<PartId>,
     /// Calls that depend on an input of the run.
     pub(super) variable: BTreeSet<PartId>,
-    /// Sources and constraints of calls of other packages, by the paths of the calls.
-    pub(super) sources: BTreeMap<String, String>,
+    /// Sources and constraints of calls of other packages, by the paths of the calls. A source
+    /// without a host has one in each dialect; the one in the dialect of the head is the first.
+    pub(super) sources: BTreeMap<String, Vec<String>>,
     /// Publishers of the called packages.
     pub(super) publishers: BTreeSet<String>,
     pub(super) providers: BTreeSet<ProviderAddress>,
@@ -119,6 +120,7 @@ impl BaseReadings {
         // Where the head is read for both tools, the base is compared as both read it.
         if head.other_reading != OtherReading::Ignored {
             dialects.push(root.dialect.other());
+            dialects.sort_by_key(|dialect| *dialect != head.dialect);
         }
         for dialect in dialects {
             if let Some(requirements) = self.requirements(&root, dialect) {
@@ -230,7 +232,8 @@ impl Reading {
         }
         for call in requirements.own_package_calls() {
             self.calls.insert(call.id());
-            self.sources.insert(call.key.clone(), call.shown_source());
+            let sources = self.sources.entry(call.key.clone()).or_default();
+            sources.push(call.shown_source());
             if let Some(request) = call.request() {
                 self.publishers.extend(locked::publisher(&request));
             }
