@@ -8,7 +8,7 @@ use super::requirement::{CalledModule, ModuleCall, VariableCall};
 use super::root::ModulePath;
 use super::scope::Scope;
 use super::syntax::Attribute;
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Code, Diagnostic, Location, Message};
 use crate::hcl::evaluate::value::Unknown;
 use crate::modules::ModuleSource;
 use crate::provider::ConstraintList;
@@ -127,17 +127,17 @@ impl Calling<'_> {
     }
 
     /// An error about the call, with the location from which the user's own modules lead to it.
-    pub(super) fn error(&self, code: Code, message: String) -> Diagnostic {
+    pub(super) fn error(&self, code: Code, message: impl Into<Message>) -> Diagnostic {
         self.located(Diagnostic::error(code, message))
     }
 
     /// The error for a called module outside of the repository.
     pub(super) fn outside(&self, path: &Path) -> Diagnostic {
         let key = self.key;
-        self.error(Code::OutsideRepository, String::new())
-            .naming(path, |path| {
-                format!("module \"{key}\" is in {path}, out of the repository, so it was not read")
-            })
+        let message = Message::naming(path, |path| {
+            format!("module \"{key}\" is in {path}, out of the repository, so it was not read")
+        });
+        self.error(Code::OutsideRepository, message)
             .help(boundary::help())
     }
 
@@ -163,11 +163,10 @@ pub(super) struct Visit<'a> {
 impl Visit<'_> {
     pub(super) fn error(&self, what: &str) -> Diagnostic {
         let key = self.calling.key;
-        self.calling
-            .error(Code::InvalidConfiguration, String::new())
-            .naming(&self.path.shown(), |path| {
-                format!("module \"{key}\" is in {path}, {what}")
-            })
+        let message = Message::naming(&self.path.shown(), |path| {
+            format!("module \"{key}\" is in {path}, {what}")
+        });
+        self.calling.error(Code::InvalidConfiguration, message)
     }
 }
 

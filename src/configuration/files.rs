@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
 
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Result, RunOption, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Message, Result, RunOption, SourceFile};
 use crate::modules::is_configuration;
 use crate::provider::Dialect;
 use crate::system::files;
@@ -264,11 +264,10 @@ pub(crate) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic
         Dialect::Terraform => ".tf or .tf.json",
     };
     let help = Help::text("name the root module's directory, or find all root modules below with ");
-    Diagnostic::error(Code::NoConfiguration, "")
-        .naming(directory, |directory| {
-            format!("{directory} has no configuration ({extensions} file)")
-        })
-        .help(help.and(RunOption::Recursive))
+    let message = Message::naming(directory, |directory| {
+        format!("{directory} has no configuration ({extensions} file)")
+    });
+    Diagnostic::error(Code::NoConfiguration, message).help(help.and(RunOption::Recursive))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, RunOption};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Message, Remedy, RunOption};
 use crate::modules::{ModuleSource, RemoteSource};
 use crate::provider::Dialect;
 
@@ -161,10 +161,13 @@ fn pronoun(missing: &[&Missing]) -> &'static str {
 /// Returns the diagnostic about modules that are missing for one reason, the verb phrase `what`: a
 /// warning if missing modules are `allowed`, or else an error.
 fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: bool) -> Diagnostic {
-    let message = format!(
-        "{} modules {what}, so what they require is not known",
-        missing.len()
-    );
+    let message = match missing {
+        [only] => only.message(),
+        _ => Message::from(format!(
+            "{} modules {what}, so what they require is not known",
+            missing.len()
+        )),
+    };
     let mut diagnostic = if allowed {
         Diagnostic {
             help,
@@ -179,9 +182,6 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: boo
         Diagnostic::error(Code::ModuleNotInstalled, message)
             .help(help.and(RunOption::AllowMissingModules))
     };
-    if let [only] = missing {
-        diagnostic = only.describe(diagnostic);
-    }
     diagnostic = diagnostic.shared(format!(
         "called modules {what}, so what they require is not known"
     ));
@@ -201,34 +201,22 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: boo
 }
 
 impl Missing {
-    /// Sets the message about one missing module.
-    fn describe(&self, diagnostic: Diagnostic) -> Diagnostic {
+    /// The message about one missing module.
+    fn message(&self) -> Message {
         let key = &self.key;
-        let message = match &self.reason {
+        match &self.reason {
             MissingReason::NotInstalled(source) => {
-                format!("module \"{key}\" from {source:?} is not installed")
+                Message::from(format!("module \"{key}\" from {source:?} is not installed"))
             }
-            MissingReason::Changed(installed) => {
-                format!("module \"{key}\" has changed since {installed} was installed")
-            }
-            MissingReason::Submodule(path) => {
-                return diagnostic.naming(path, |path| {
-                    format!(
-                        "module \"{key}\" is in the git submodule {path}, which is not checked out"
-                    )
-                });
-            }
-            MissingReason::Ignored(path) => {
-                return diagnostic.naming(path, |path| {
-                    format!(
-                        "module \"{key}\" is in {path}, which does not exist and is ignored by git"
-                    )
-                });
-            }
-        };
-        Diagnostic {
-            message,
-            ..diagnostic
+            MissingReason::Changed(installed) => Message::from(format!(
+                "module \"{key}\" has changed since {installed} was installed"
+            )),
+            MissingReason::Submodule(path) => Message::naming(path, |path| {
+                format!("module \"{key}\" is in the git submodule {path}, which is not checked out")
+            }),
+            MissingReason::Ignored(path) => Message::naming(path, |path| {
+                format!("module \"{key}\" is in {path}, which does not exist and is ignored by git")
+            }),
         }
     }
 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::file::{Backend, StatePaths};
 use super::requirement::{Declaration, DeclarationKind, Requirements, StateKnowledge};
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Code, Diagnostic, Location, Message};
 use crate::provider::{Dialect, Hostname, ProviderAddress};
 use crate::system::Boundary;
 use crate::system::bounded::List;
@@ -229,10 +229,10 @@ impl State {
 
     fn add_error(&mut self, path: &Path, why: &str) {
         self.note_unknown(format!("{} was not read", path.display()));
-        let warning = Diagnostic::warning(Code::StateNotRead, "")
-            .naming(path, |path| {
-                format!("the state in {path} was not read: {why}")
-            })
+        let message = Message::naming(path, |path| {
+            format!("the state in {path} was not read: {why}")
+        });
+        let warning = Diagnostic::warning(Code::StateNotRead, message)
             .at(Location::of_file(path), "")
             .help("init installs the providers that it needs; check that the lock file has them");
         self.warnings.push(warning);

@@ -22,7 +22,7 @@ use super::requirement::{
 };
 use super::root::{ModulePath, RootFiles, RootSource};
 use super::scope::{Scope, UserValues, Values};
-use crate::diagnostic::{Code, Collector, Diagnostic, Help, Location, Result, RunOption};
+use crate::diagnostic::{Code, Collector, Diagnostic, Help, Location, Message, Result, RunOption};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::value::Unknown;
 use crate::modules::ModuleSource;
@@ -190,9 +190,10 @@ impl<'a> Walk<'a> {
         }
         if module.is_foreign() {
             let help = Help::text("to use them: ").and(RunOption::Dialect(Dialect::Tofu));
-            let warning = Diagnostic::warning(Code::NoConfiguration, "").naming(root, |root| {
+            let message = Message::naming(root, |root| {
                 format!("the files in {root} are for OpenTofu; Terraform reads none of them")
             });
+            let warning = Diagnostic::warning(Code::NoConfiguration, message);
             self.result.warnings.push(warning.help(help));
         }
 
@@ -592,17 +593,6 @@ impl<'a> Walk<'a> {
             withheld,
             installed,
         })
-    }
-
-    fn report_way_out(&mut self, calling: &Calling<'_>, source: &str) {
-        let error = calling.error(Code::InvalidConfiguration, String::new());
-        let key = calling.caller.key;
-        let directory = calling.caller.path.shown();
-        self.errors.push(error.naming(&directory, |directory| {
-            format!(
-                "module \"{key}\" in {directory} calls {source:?}, which leads out of its package"
-            )
-        }));
     }
 
     /// The call in whose installed package a directory is, and the directory in the package. Only

@@ -1,16 +1,17 @@
-//! Errors about called modules that are missing, and about calls that have no end.
+//! Errors about called modules that are missing or outside of their package, and about calls that
+//! have no end.
 
 use std::io;
 use std::path::Path;
 
-use super::caller::Visit;
+use super::caller::{Calling, Visit};
 use super::files::DATA_DIRECTORY;
 use super::missing::MissingReason;
 use super::origin::Origin;
 use super::requirement::UnknownCall;
 use super::root::ModulePath;
 use super::walk::{MAX_CALLS, MAX_DEPTH, Walk};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Message};
 use crate::modules::submodule;
 use crate::system::files::join;
 use crate::system::walk;
@@ -80,14 +81,27 @@ impl Walk<'_> {
 
     pub(super) fn report_cycle(&mut self, visit: &Visit<'_>, length: usize) {
         let directory = visit.path.shown();
-        let error = visit.calling.error(Code::ModuleCycle, String::new());
+        let message = Message::naming(&directory, |directory| match length {
+            1 => format!("the module in {directory} calls itself"),
+            _ => {
+                format!("{length} modules call one another in a circle, which ends at {directory}")
+            }
+        });
         self.errors
-            .push(error.naming(&directory, |directory| match length {
-                1 => format!("the module in {directory} calls itself"),
-                _ => format!(
-                    "{length} modules call one another in a circle, which ends at {directory}"
-                ),
-            }));
+            .push(visit.calling.error(Code::ModuleCycle, message));
+    }
+
+    /// Reports a call from a package to a directory outside of the package.
+    pub(super) fn report_way_out(&mut self, calling: &Calling<'_>, source: &str) {
+        let key = calling.caller.key;
+        let directory = calling.caller.path.shown();
+        let message = Message::naming(&directory, |directory| {
+            format!(
+                "module \"{key}\" in {directory} calls {source:?}, which leads out of its package"
+            )
+        });
+        self.errors
+            .push(calling.error(Code::InvalidConfiguration, message));
     }
 
     /// Reports once that there are too many calls.

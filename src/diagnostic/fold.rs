@@ -101,8 +101,7 @@ mod tests {
             .and_text(" for ")
             .and_names("platform", platforms.iter().map(|name| (*name).to_owned()))
             .and_text(" is recorded");
-        Diagnostic::finding(Code::PlatformMissing, "")
-            .with_pattern(pattern)
+        Diagnostic::finding(Code::PlatformMissing, pattern)
             .at(Location::of_file(provider), "")
             .help("lock")
     }

@@ -40,6 +40,65 @@ impl NamedPath {
     }
 }
 
+/// The message of a new diagnostic: a text, a text that names a path, or a pattern of names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    text: String,
+    /// Becomes [`Diagnostic::shared_message`].
+    shared: Option<String>,
+    /// Becomes [`Diagnostic::named`].
+    named: Option<Box<NamedPath>>,
+    /// Becomes [`Diagnostic::pattern`].
+    pattern: Option<Pattern>,
+}
+
+impl Message {
+    /// Formats a message that names a path, which may be the path of a file that each root module
+    /// has.
+    pub fn naming(path: &Path, words: impl Fn(path::Display<'_>) -> String) -> Self {
+        // Below `.terraform` the path is the same in every root module, so one message fits all of
+        // them.
+        let in_root: PathBuf = path
+            .components()
+            .skip_while(|part| !part.as_os_str().to_string_lossy().starts_with(".terraform"))
+            .collect();
+        let mut shared = None;
+        if !in_root.as_os_str().is_empty() {
+            shared = Some(words(in_root.display()));
+        }
+        let named = NamedPath {
+            path: path.to_owned(),
+            words: words(Path::new(NamedPath::MARK).display()),
+        };
+        Self {
+            text: words(path.display()),
+            shared,
+            named: Some(Box::new(named)),
+            pattern: None,
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for Message {
+    fn from(text: T) -> Self {
+        Self {
+            text: text.into(),
+            shared: None,
+            named: None,
+            pattern: None,
+        }
+    }
+}
+
+impl From<Pattern> for Message {
+    fn from(pattern: Pattern) -> Self {
+        Self {
+            pattern: Some(pattern.clone()),
+            ..Self::from(pattern.message())
+        }
+    }
+}
+
 /// The root modules that a diagnostic is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RootModules {
@@ -101,15 +160,21 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error about no particular file.
-    pub fn error(code: Code, message: impl Into<String>) -> Self {
+    pub fn error(code: Code, message: impl Into<Message>) -> Self {
+        let Message {
+            text,
+            shared,
+            named,
+            pattern,
+        } = message.into();
         Self {
             severity: Severity::Error,
             code,
             reason: None,
-            message: message.into(),
-            shared_message: None,
-            named: None,
-            pattern: None,
+            message: text,
+            shared_message: shared,
+            named,
+            pattern,
             labels: Vec::new(),
             notes: Vec::new(),
             help: None,
@@ -122,7 +187,7 @@ impl Diagnostic {
     }
 
     /// A finding about a change that cannot be decided.
-    pub(crate) fn not_decided(reason: Reason, message: impl Into<String>) -> Self {
+    pub(crate) fn not_decided(reason: Reason, message: impl Into<Message>) -> Self {
         Self {
             reason: Some(reason),
             ..Self::finding(Code::NotDecided, message)
@@ -130,7 +195,7 @@ impl Diagnostic {
     }
 
     /// A finding about a new publisher. A new host is a warning.
-    pub(crate) fn publisher_added(reason: Reason, message: impl Into<String>) -> Self {
+    pub(crate) fn publisher_added(reason: Reason, message: impl Into<Message>) -> Self {
         let finding = Self::finding(Code::PublisherAdded, message);
         let is_host = matches!(reason, Reason::HostAdded | Reason::HostChanged);
         Self {
@@ -145,7 +210,7 @@ impl Diagnostic {
     }
 
     /// A warning about no particular file.
-    pub fn warning(code: Code, message: impl Into<String>) -> Self {
+    pub fn warning(code: Code, message: impl Into<Message>) -> Self {
         Self {
             severity: Severity::Warning,
             ..Self::error(code, message)
@@ -162,37 +227,11 @@ impl Diagnostic {
     }
 
     /// A finding about no particular file, at the level of its code's rule.
-    pub fn finding(code: Code, message: impl Into<String>) -> Self {
+    pub fn finding(code: Code, message: impl Into<Message>) -> Self {
         let error = Self::error(code, message);
         Self {
             severity: code.rule().map_or(Severity::Error, |rule| rule.level),
             ..error
-        }
-    }
-
-    /// Formats a message that contains a path, which may be the path of a file that each root
-    /// module has.
-    #[must_use]
-    pub fn naming(self, path: &Path, words: impl Fn(path::Display<'_>) -> String) -> Self {
-        // Below `.terraform` the path is the same in every root module, so one message fits all of
-        // them.
-        let in_root: PathBuf = path
-            .components()
-            .skip_while(|part| !part.as_os_str().to_string_lossy().starts_with(".terraform"))
-            .collect();
-        let mut shared_message = None;
-        if !in_root.as_os_str().is_empty() {
-            shared_message = Some(words(in_root.display()));
-        }
-        let named = NamedPath {
-            path: path.to_owned(),
-            words: words(Path::new(NamedPath::MARK).display()),
-        };
-        Self {
-            message: words(path.display()),
-            shared_message,
-            named: Some(Box::new(named)),
-            ..self
         }
     }
 
@@ -360,7 +399,8 @@ impl Diagnostic {
         let words = words
             .split_once(" at path \"")
             .map_or(words.as_str(), |(words, _)| words);
-        Self::error(Code::Io, "").naming(path, |path| format!("cannot {attempt} {path}: {words}"))
+        let message = Message::naming(path, |path| format!("cannot {attempt} {path}: {words}"));
+        Self::error(Code::Io, message)
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) use collector::Collector;
 pub(crate) use diagnostics::collect_all;
 pub use diagnostics::{Diagnostics, Result};
 pub(crate) use fold::fold;
-pub use message::{Diagnostic, Label, NamedPath, RootModules};
+pub use message::{Diagnostic, Label, Message, NamedPath, RootModules};
 pub use pattern::Pattern;
 pub use reason::Reason;
 pub use remedy::{Help, HelpPart, LockRemedy, Remedy, RunOption, UpgradeRemedy};

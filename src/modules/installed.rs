@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Message, Result};
 use crate::provider::{ConstraintList, Dialect, Version};
 use crate::system::files::{self, BYTE_ORDER_MARK};
 
@@ -87,12 +87,10 @@ impl Manifest {
             // A message of serde would quote the file.
             let line = error.line();
             let column = error.column();
-            Diagnostic::error(Code::InvalidConfiguration, "")
-                .naming(path, |path| {
-                    format!(
-                        "{path} is not a list of installed modules (line {line}, column {column})"
-                    )
-                })
+            let message = Message::naming(path, |path| {
+                format!("{path} is not a list of installed modules (line {line}, column {column})")
+            });
+            Diagnostic::error(Code::InvalidConfiguration, message)
                 .help("remove the file and install the modules again")
         })?;
         Ok(Self {

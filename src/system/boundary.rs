@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Code, Diagnostic, Help, Location, RunOption};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Message, RunOption};
 use crate::system::files::join;
 use crate::system::{Tree, canonicalize, repository};
 
@@ -104,10 +104,10 @@ impl Boundary {
 
 /// The error for a file or directory that was not read because it leads out of the repository.
 pub fn refused(shown: &Path) -> Diagnostic {
-    Diagnostic::finding(Code::OutsideRepository, "")
-        .naming(shown, |path| {
-            format!("{path} leads out of the repository, so it was not read")
-        })
+    let message = Message::naming(shown, |path| {
+        format!("{path} leads out of the repository, so it was not read")
+    });
+    Diagnostic::finding(Code::OutsideRepository, message)
         .at(Location::of_file(shown), "")
         .help(help())
 }

@@ -12,7 +12,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tempfile::NamedTempFile;
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Message, Result};
 pub(crate) use lock::{DirectoryLock, remove_old};
 
 /// Byte order mark that some editors write at the start. It is not part of the text.
@@ -499,11 +499,10 @@ fn is_read_only(path: &Path) -> bool {
 }
 
 fn changed(path: &Path) -> Diagnostic {
-    Diagnostic::error(Code::FileChanged, "")
-        .naming(path, |path| {
-            format!("{path} was changed by another program after it was read; nothing was written")
-        })
-        .help("run the command again")
+    let message = Message::naming(path, |path| {
+        format!("{path} was changed by another program after it was read; nothing was written")
+    });
+    Diagnostic::error(Code::FileChanged, message).help("run the command again")
 }
 
 /// Gives a temporary file the name of another, which it replaces. Unlike with

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
-use provlock::diagnostic::{Code, Diagnostic, HelpPart, Remedy, RootModules, Severity};
+use provlock::diagnostic::{Code, Diagnostic, HelpPart, Message, Remedy, RootModules, Severity};
 use provlock::project::{DirectoryKind, Roots, Selection, VerifiedRoot};
 use provlock::provider::Dialect;
 
@@ -350,8 +350,8 @@ mod tests {
     fn a_lock_file_in_a_message_does_not_distinguish_causes() {
         let missing = |root: &str| {
             let lock_file = Path::new(root).join(".terraform.lock.hcl");
-            Diagnostic::finding(Code::LockFileMissing, "")
-                .naming(&lock_file, |path| format!("{path} is missing"))
+            let message = Message::naming(&lock_file, |path| format!("{path} is missing"));
+            Diagnostic::finding(Code::LockFileMissing, message)
         };
         let all = [("a", missing("a")), ("b", missing("b"))];
         let shown = messages(&all, false);

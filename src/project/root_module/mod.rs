@@ -15,7 +15,8 @@ use crate::configuration::terragrunt::{GENERATED_UNITS, Unknown};
 use crate::configuration::{self, Module, ModuleCache, Required, Requirements, Resolver, State};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{
-    Code, Collector, Diagnostic, Diagnostics, Location, Remedy, Result, RootModules, Severity,
+    Code, Collector, Diagnostic, Diagnostics, Location, Message, Remedy, Result, RootModules,
+    Severity,
 };
 use crate::lockfile::{
     self, EntryKind, LockFile, LockFileOf, LockedModule, ModuleLockFile, Parsed,
@@ -314,11 +315,10 @@ impl RootModule {
 
     /// The warning about copies of the unit that are not read.
     fn too_many_copies(&self) -> Diagnostic {
-        let warning = Diagnostic::warning(Code::RequirementsNotKnown, "");
-        warning
-            .naming(self.path(), |path| {
-                format!("stacks generate too many units from {path} to read all of them")
-            })
+        let message = Message::naming(self.path(), |path| {
+            format!("stacks generate too many units from {path} to read all of them")
+        });
+        Diagnostic::warning(Code::RequirementsNotKnown, message)
             .note("the entries and constraints of the lock file are treated as required")
             .help("terragrunt init -lockfile=readonly checks all of them")
     }
@@ -395,10 +395,10 @@ impl RootModule {
                 "remove the lock file, unless a configuration is put beside it later",
             )
         };
-        let mut warning = Diagnostic::finding(Code::NoConfiguration, "")
-            .naming(path, |path| {
-                format!("there is {what} beside {path}, so it was {outcome}")
-            })
+        let message = Message::naming(path, |path| {
+            format!("there is {what} beside {path}, so it was {outcome}")
+        });
+        let mut warning = Diagnostic::finding(Code::NoConfiguration, message)
             .at(Location::of_file(path), "")
             .help(help);
         if let Some(unknown) = &self.unknown_unit {

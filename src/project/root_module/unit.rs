@@ -15,7 +15,7 @@ use crate::configuration::{
 };
 use crate::diagnostic::words::few;
 use crate::diagnostic::{
-    Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption, Severity, SourceFile,
+    Code, Diagnostic, Diagnostics, Help, Location, Message, Result, RunOption, Severity, SourceFile,
 };
 use crate::hcl::code_lines::{CodeLine, code, code_lines};
 use crate::lockfile::{LOCK_FILE_NAME, UNIT_ADDRESS};
@@ -388,9 +388,10 @@ impl TerragruntUnit {
         } else {
             Help::text("skip it with ").and(RunOption::AllowMissingModules)
         };
-        let error = Diagnostic::error(Code::ModuleNotInstalled, "").naming(&self.root, |root| {
+        let message = Message::naming(&self.root, |root| {
             format!("the module of the unit in {root} is remote and was not fetched")
         });
+        let error = Diagnostic::error(Code::ModuleNotInstalled, message);
         let error = error.help(help);
         self.at_source(error.shared("the module of the unit is remote and was not fetched"))
     }
@@ -422,10 +423,10 @@ impl TerragruntUnit {
             "the requirements of the unit are not completely known: {}",
             few(reasons)
         );
-        let mut warning = Diagnostic::warning(Code::RequirementsNotKnown, "")
-            .naming(&self.root, |root| {
-                format!("the requirements of the unit in {root} are not completely known")
-            })
+        let message = Message::naming(&self.root, |root| {
+            format!("the requirements of the unit in {root} are not completely known")
+        });
+        let mut warning = Diagnostic::warning(Code::RequirementsNotKnown, message)
             .note("the entries and constraints of the lock file are treated as required")
             .help("terragrunt init -lockfile=readonly checks all of them")
             .shared(shared);

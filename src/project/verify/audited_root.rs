@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::base::Base;
 use crate::configuration::{ModuleCache, Requirement, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Location, LockRemedy, Needs, Severity};
+use crate::diagnostic::{Code, Diagnostic, Location, LockRemedy, Message, Needs, Severity};
 use crate::lockfile::{Entry, LockFile, LockedModule, Parsed};
 use crate::packages::archive::HashCache;
 use crate::packages::{DemandedAge, ProgressSink, Source};
@@ -468,7 +468,12 @@ pub enum Tracking {
 }
 
 /// A finding with a location.
-pub(super) fn finding(code: Code, message: String, location: &Location, label: &str) -> Diagnostic {
+pub(super) fn finding(
+    code: Code,
+    message: impl Into<Message>,
+    location: &Location,
+    label: &str,
+) -> Diagnostic {
     Diagnostic::finding(code, message).at(location.clone(), label)
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::audited_root::AuditedRoot;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Message};
 use crate::packages::FilesystemMirror;
 use crate::provider::Dialect;
 
@@ -44,8 +44,8 @@ fn bundled(directory: &Path, dialect: Dialect) -> Option<Diagnostic> {
         "contains packages of {}, which are installed instead of the registry's",
         few(names)
     );
-    let finding = Diagnostic::finding(Code::BundledPlugins, "")
-        .naming(directory, |directory| format!("{directory} {contains}"))
+    let message = Message::naming(directory, |directory| format!("{directory} {contains}"));
+    let finding = Diagnostic::finding(Code::BundledPlugins, message)
         .shared(format!("{BUNDLED} {contains}"))
         .help("remove this directory, or name a mirror in the CLI configuration");
     Some(finding)

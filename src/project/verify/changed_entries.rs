@@ -7,7 +7,7 @@ use super::audited_root::{AuditedRoot, FileState, finding};
 use super::base::{Base, BaseLockFile};
 use super::publisher_added::is_required_at_base;
 use crate::diagnostic::words::count;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, Remedy, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Message, Reason, Remedy, Severity};
 use crate::lockfile::{
     self, Entry, EntryChange, EntryDiff, EntryKind, LFS_HELP, LockFileOf, ProviderDiff,
     is_lfs_pointer,
@@ -49,11 +49,11 @@ pub(super) fn check_changes<T: EntryKind>(
 
 /// The finding that a lock file cannot be compared, because that of the base cannot be read.
 fn unreadable<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Option<Diagnostic> {
-    let warning = Diagnostic::warning(Code::LockFileSyntax, "")
-        .naming(&base.path, |path| {
-            format!("the change of {path} was not checked: the old file cannot be read")
-        })
-        .at(Location::of_file(&base.path), "");
+    let message = Message::naming(&base.path, |path| {
+        format!("the change of {path} was not checked: the old file cannot be read")
+    });
+    let warning =
+        Diagnostic::warning(Code::LockFileSyntax, message).at(Location::of_file(&base.path), "");
     if is_lfs_pointer(base.bytes) {
         let error = Diagnostic {
             severity: Severity::Error,

@@ -1,7 +1,7 @@
 //! The finding about a lock file that a change makes one of the other tool.
 
 use super::audited_root::{AuditedRoot, FileState};
-use crate::diagnostic::{Diagnostic, Help, Location, Reason, RunOption};
+use crate::diagnostic::{Diagnostic, Help, Location, Message, Reason, RunOption};
 use crate::lockfile;
 use crate::project::root_module::{DialectReason, RootModule};
 
@@ -40,10 +40,11 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         "this change is checked by the rules of {}, as the base is",
         dialect.name()
     );
-    let finding =
-        Diagnostic::not_decided(Reason::DialectChanged, "").at(Location::of_file(lock_path), "");
-    let finding = finding.naming(lock_path, |path| format!("{path} {what}; {rules}"));
+    let message = Message::naming(lock_path, |path| format!("{path} {what}; {rules}"));
     let help =
         Help::text("if this is intended, set the dialect in provlock.toml first, or pass it with ");
-    vec![finding.help(help.and(RunOption::Dialect(dialect.other())))]
+    let finding = Diagnostic::not_decided(Reason::DialectChanged, message)
+        .at(Location::of_file(lock_path), "")
+        .help(help.and(RunOption::Dialect(dialect.other())));
+    vec![finding]
 }

@@ -7,7 +7,9 @@ use super::audited_root::{
     AuditedRoot, FileState, LockFileNeed, Obstacle, Tracking, VerifiedRoot, finding,
 };
 use crate::configuration::{DATA_DIRECTORY, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Pattern, Remedy, RunOption, Severity};
+use crate::diagnostic::{
+    Code, Diagnostic, Help, Location, Message, Pattern, Remedy, RunOption, Severity,
+};
 use crate::lockfile::{
     DRAFT_LOCK_FILE_NAME, Entry, EntryKind, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, malformed_hash,
 };
@@ -68,10 +70,10 @@ fn missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         (declaration.call.is_some(), path)
     });
     if let Some(first) = declarations.first() {
-        let finding = Diagnostic::finding(Code::LockFileMissing, "")
-            .naming(&root.module.lock_path, |path| {
-                format!("{path} is missing, and the configuration requires {what}")
-            })
+        let message = Message::naming(&root.module.lock_path, |path| {
+            format!("{path} is missing, and the configuration requires {what}")
+        });
+        let finding = Diagnostic::finding(Code::LockFileMissing, message)
             .shared(format!(
                 "{LOCK_FILE_NAME} is missing, and the configuration requires providers"
             ))
@@ -247,8 +249,8 @@ fn order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic>
         let pattern = Pattern::text("the hashes of ")
             .and_names(T::BLOCK, [T::name(&entry.address, dialect)])
             .and_text(" are unsorted or duplicated");
-        let warning = finding(Code::UnsortedHashes, String::new(), location, label);
-        return Some(warning.with_pattern(pattern).help(Remedy::RepairLockFile));
+        let warning = finding(Code::UnsortedHashes, pattern, location, label);
+        return Some(warning.help(Remedy::RepairLockFile));
     }
     None
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Message, Remedy};
 use crate::lockfile::{Entry, LockedModule};
 use crate::modules::installed::{Installed, Manifest};
 use crate::modules::installed_copy::{self, Comparison};
@@ -81,9 +81,9 @@ fn not_installed(absent: &[Copy<'_>], top: &Path) -> Option<Diagnostic> {
         .iter()
         .map(|copy| format!("module \"{}\"", copy.call.key)));
     let verb = if absent.len() == 1 { "is" } else { "are" };
-    let warning = Diagnostic::finding(Code::ModuleNotInstalled, "")
-        .naming(top, |top| format!("{names} {verb} not installed in {top}"))
-        .at(first.entry.block.clone(), "");
+    let message = Message::naming(top, |top| format!("{names} {verb} not installed in {top}"));
+    let warning =
+        Diagnostic::finding(Code::ModuleNotInstalled, message).at(first.entry.block.clone(), "");
     Some(warning.help(help()))
 }
 
@@ -301,11 +301,11 @@ fn partly_compared(copy: &Copy<'_>, files: &[String]) -> Diagnostic {
     } = copy;
     let names = few(files.iter().map(|name| format!("{name:?}")));
     let verb = if files.len() == 1 { "was" } else { "were" };
-    Diagnostic::finding(Code::ModuleNotCompared, "")
-        .naming(directory, |directory| {
-            let key = &call.key;
-            format!("module \"{key}\" is compared in part: {names} in {directory} {verb} not checked")
-        })
+    let message = Message::naming(directory, |directory| {
+        let key = &call.key;
+        format!("module \"{key}\" is compared in part: {names} in {directory} {verb} not checked")
+    });
+    Diagnostic::finding(Code::ModuleNotCompared, message)
         .at(entry.block.clone(), "")
         .note("a filter or an encoding in .gitattributes lets git change such a file when init checks it out")
         .help(Help::text("install the files of the commit with ").and(Remedy::Run(vec!["get".to_owned()])))
@@ -321,10 +321,10 @@ fn differs(copy: &Copy<'_>, listing: Option<&Listing>, why: &str) -> Diagnostic 
     } = copy.entry.locked.hashes.iter().collect();
     let locked: Vec<_> = h1.into_iter().map(Hash::as_str).collect();
     let key = &copy.call.key;
-    let mut error = Diagnostic::finding(Code::ModuleDiffers, "")
-        .naming(&copy.directory, |directory| {
-            format!("module \"{key}\" is not installed as locked: {directory} {why}")
-        })
+    let message = Message::naming(&copy.directory, |directory| {
+        format!("module \"{key}\" is not installed as locked: {directory} {why}")
+    });
+    let mut error = Diagnostic::finding(Code::ModuleDiffers, message)
         .at(copy.entry.block.clone(), "")
         .note(format!("locked hash: {}", locked.join(", ")))
         .help(help());

@@ -9,7 +9,7 @@ use super::requests::{self, LockedRequest};
 use super::requirements::constraints_differ;
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, Message, Remedy, Result, Severity};
 use crate::lockfile::{
     Entry, EntryKind, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, UNIT_ADDRESS,
     module_name,
@@ -52,7 +52,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 fn compare_calls(root: &AuditedRoot<'_>, lock_file: &ModuleLockFile, report: &mut VerifiedRoot) {
     let calls: Vec<_> = root.requirements().package_calls().collect();
     if root.module.module_lock_bytes.is_none() {
-        report.findings.extend(missing(root, &calls));
+        report.findings.extend(missing_lock_file(root, &calls));
         return;
     }
     let mut keys = BTreeSet::new();
@@ -115,31 +115,29 @@ fn faults(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic
     findings
 }
 
-/// The missing lock file of modules. The settings may require one without any call.
-fn missing(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
+/// The finding about a missing lock file of modules: because of the calls, or because of the
+/// settings, which may require the file without any call.
+fn missing_lock_file(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
+    const REQUIRED: &str = "is missing, but provlock.toml requires locked modules";
     let path = &root.module.module_lock_path;
-    let error = Diagnostic::finding(Code::ModuleNotLocked, "");
-    let shared =
-        format!("{MODULE_LOCK_FILE_NAME} is missing, but provlock.toml requires locked modules");
-    let Some(first) = calls.first() else {
-        if root.module.settings.lock_modules != Some(true) || root.is_policy_only() {
-            return None;
-        }
-        let error = error.naming(path, |path| {
-            format!("{path} is missing, but provlock.toml requires locked modules")
+    let shared = format!("{MODULE_LOCK_FILE_NAME} {REQUIRED}");
+    if let Some(first) = calls.first() {
+        let names = few(calls.iter().map(|call| module_name(&call.key)));
+        let verb = if calls.len() == 1 { "is" } else { "are" };
+        let message = Message::naming(path, |path| {
+            format!("{path} is missing, so {names} {verb} not locked")
         });
-        return Some(error.shared(shared).help(Remedy::LockModules));
-    };
-    let names = few(calls.iter().map(|call| module_name(&call.key)));
-    let verb = if calls.len() == 1 { "is" } else { "are" };
-    let error = error.naming(path, |path| {
-        format!("{path} is missing, so {names} {verb} not locked")
-    });
-    Some(
-        first
-            .located(error.shared(shared))
-            .help(Remedy::LockModules),
-    )
+        let finding = Diagnostic::finding(Code::ModuleNotLocked, message).shared(shared);
+        return Some(first.located(finding).help(Remedy::LockModules));
+    }
+
+    // A directory that is no root module needs no lock file.
+    if root.module.settings.lock_modules != Some(true) || root.is_policy_only() {
+        return None;
+    }
+    let message = Message::naming(path, |path| format!("{path} {REQUIRED}"));
+    let finding = Diagnostic::finding(Code::ModuleNotLocked, message).shared(shared);
+    Some(finding.help(Remedy::LockModules))
 }
 
 /// Compares a call with its entry.

@@ -242,8 +242,8 @@ pub(super) fn missing(
         .and_text(" for ")
         .and_names(PLATFORM, platforms.iter().map(ToString::to_string))
         .and_text(" is recorded");
-    let error = finding(Code::PlatformMissing, String::new(), &entry.block, "");
-    Some(error.with_pattern(pattern).help(root.lock_remedy()))
+    let error = finding(Code::PlatformMissing, pattern, &entry.block, "");
+    Some(error.help(root.lock_remedy()))
 }
 
 /// The finding for a required platform for which the locked version has no package. `listed` are
@@ -262,14 +262,7 @@ pub(super) fn not_published<'a>(
     let help = Help::text("lock a different version, or remove the platform; ")
         .and_exempt(root.name(&entry.address), platform);
     let published = format!("published for {}", listed.join(", "));
-    finding(
-        Code::PlatformMissing,
-        String::new(),
-        entry.version(),
-        &published,
-    )
-    .with_pattern(pattern)
-    .help(help)
+    finding(Code::PlatformMissing, pattern, entry.version(), &published).help(help)
 }
 
 /// Warnings about platforms that the locked version has although the settings exempt the provider

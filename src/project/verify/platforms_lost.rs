@@ -120,14 +120,11 @@ impl LostPlatforms {
                 pattern = pattern.and_text(format!(" and {unnamed}"));
             }
         }
-        let mut finding = finding(Code::PlatformsLost, String::new(), &entry.block, "");
+        let mut finding = finding(Code::PlatformsLost, pattern, &entry.block, "");
         if self.is_required(root, entry) {
             finding.severity = Severity::Error;
         }
-        finding
-            .with_pattern(pattern)
-            .help(self.remedy(root))
-            .about(&entry.address)
+        finding.help(self.remedy(root)).about(&entry.address)
     }
 
     fn is_required(&self, root: &AuditedRoot<'_>, entry: &Entry) -> bool {

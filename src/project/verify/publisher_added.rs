@@ -179,13 +179,12 @@ fn source_added(
         .and_names("module", [name])
         .and_verb(" comes", " come")
         .and_text(origin);
-    let mut finding = Diagnostic::publisher_added(Reason::ModuleSourceAdded, "");
+    let mut finding = Diagnostic::publisher_added(Reason::ModuleSourceAdded, pattern);
     if !is_host_known {
         finding.severity = Severity::Warning;
     }
     finding
         .at(location.clone(), "")
-        .with_pattern(pattern)
         .help("make sure that you trust the publisher")
 }
 

@@ -2,7 +2,7 @@
 
 use super::audited_root::AuditedRoot;
 use crate::configuration::DATA_DIRECTORY;
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
+use crate::diagnostic::{Code, Diagnostic, Help, Message, Remedy};
 
 /// Tracked files below the data directory, which `init` trusts as installed by itself.
 pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
@@ -20,8 +20,9 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     } else {
         "remove the directory of TF_DATA_DIR from git, and add it to .gitignore".into()
     };
-    let finding = Diagnostic::finding(Code::TrackedDataDirectory, "").naming(first, |first| {
+    let message = Message::naming(first, |first| {
         format!("git tracks {files}{first}, which init would trust as installed by itself")
     });
+    let finding = Diagnostic::finding(Code::TrackedDataDirectory, message);
     vec![finding.help(help)]
 }

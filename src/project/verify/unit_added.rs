@@ -1,7 +1,7 @@
 //! The finding about a Terragrunt unit that a change adds to a root module.
 
 use super::audited_root::AuditedRoot;
-use crate::diagnostic::{Diagnostic, Reason};
+use crate::diagnostic::{Diagnostic, Message, Reason};
 
 /// Returns the finding about a Terragrunt unit that replaces a root module, or overwrites files of
 /// the directory.
@@ -10,8 +10,11 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(directory) = directories.first() else {
         return Vec::new();
     };
-    let finding = Diagnostic::not_decided(Reason::UnitAdded, "").naming(directory, |directory| {
-        format!("the change lets Terragrunt run the root module in {directory}, which is checked with and without it")
+    let message = Message::naming(directory, |directory| {
+        format!(
+            "the change lets Terragrunt run the root module in {directory}, which is checked with and without it"
+        )
     });
+    let finding = Diagnostic::not_decided(Reason::UnitAdded, message);
     vec![finding.help("make sure that Terragrunt should run it from now on")]
 }
