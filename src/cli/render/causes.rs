@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
-use provlock::diagnostic::{Code, Diagnostic, HelpPart, Message, Remedy, RootModules, Severity};
+use provlock::diagnostic::{Code, Diagnostic, HelpPart, Remedy, RootModules, Severity};
 use provlock::project::{DirectoryKind, Roots, Selection, VerifiedRoot};
 use provlock::provider::Dialect;
 
@@ -274,6 +274,7 @@ fn places(
 
 #[cfg(test)]
 mod tests {
+    use provlock::diagnostic::Message;
 
     use super::*;
 

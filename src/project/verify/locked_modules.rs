@@ -120,7 +120,13 @@ fn faults(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic
 fn missing_lock_file(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
     const REQUIRED: &str = "is missing, but provlock.toml requires locked modules";
     let path = &root.module.module_lock_path;
-    let shared = format!("{MODULE_LOCK_FILE_NAME} {REQUIRED}");
+    let is_required = root.module.settings.lock_modules == Some(true);
+    // Without the setting, the base has the file, and the change removes it or moves away from it.
+    let shared = if is_required {
+        format!("{MODULE_LOCK_FILE_NAME} {REQUIRED}")
+    } else {
+        format!("{MODULE_LOCK_FILE_NAME} is missing, so called modules are not locked")
+    };
     if let Some(first) = calls.first() {
         let names = few(calls.iter().map(|call| module_name(&call.key)));
         let verb = if calls.len() == 1 { "is" } else { "are" };
@@ -132,7 +138,7 @@ fn missing_lock_file(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Di
     }
 
     // A directory that is no root module needs no lock file.
-    if root.module.settings.lock_modules != Some(true) || root.is_policy_only() {
+    if !is_required || root.is_policy_only() {
         return None;
     }
     let message = Message::naming(path, |path| format!("{path} {REQUIRED}"));

@@ -153,6 +153,58 @@ fn a_removed_lock_file_of_modules_is_reported_once() {
     assert_eq!(errors(), ["root-removed"]);
 }
 
+/// The removed lock files are outside of the checked directory, so that the moved root modules lack
+/// them.
+#[test]
+fn no_setting_is_named_for_lock_files_of_modules_that_only_the_base_has() {
+    let gate = Gate::with(|gate| {
+        let source = |reference: &str| format!("git::https://example.com/net.git?ref={reference}");
+        let call = format!("module \"net\" {{\n  source = \"{}\"\n}}\n", source("v1"));
+        for directory in ["old/a", "old/b"] {
+            gate.write(
+                &format!("{directory}/main.tf"),
+                format!("{BACKEND}{call}# {directory}\n"),
+            );
+            gate.write(
+                &format!("{directory}/.modules.lock.hcl"),
+                locked("net", &source("v1"), &source(COMMIT)),
+            );
+            gate.write(&format!("{directory}/.terraform.lock.hcl"), "# empty\n");
+        }
+    });
+    remove(
+        &gate,
+        &["old/a/.modules.lock.hcl", "old/b/.modules.lock.hcl"],
+    );
+    gate.git(&["mv", "old", "new"]);
+    gate.git(&["commit", "--quiet", "--message=move"]);
+    gate.run(&["-r", "new"]).matches(provlock_test::str![[r#"
+exit code: 1
+----- stdout -----
+error[module-not-locked]: .modules.lock.hcl is missing, so called modules are not locked, in 2 root modules
+ --> new/a/main.tf:5:12
+  |
+5 |   source = "git::https://example.com/net.git?ref=v1"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+  = also in new/b
+help: provlock lock -r new --modules; if this is intended, an owner allows it with --warn module-not-locked
+
+warning[module-not-installed]: called modules are not installed, so what they require is not known, in 2 root modules
+ --> new/a/main.tf:5:12
+  |
+5 |   source = "git::https://example.com/net.git?ref=v1"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+  = also in new/b
+help: install it with tofu get or tofu init; to fetch it for the check only: provlock verify -r new --online
+
+----- stderr -----
+2 errors and 2 warnings in new/a/main.tf and new/b/main.tf
+2 root modules: 2 with errors
+"#]]);
+}
+
 #[test]
 fn a_directory_that_was_removed_as_a_whole_is_one_line() {
     let gate = Gate::with(|gate| {
