@@ -160,27 +160,33 @@ fn spelled(argument: &Arg) -> String {
     }
 }
 
-/// Returns the values of a flag on the command line with their positions there. Values that commas
-/// separate are one, and a flag without values has no value.
+/// Returns the values of a flag on the command line with their positions there. A flag without
+/// values has no value. Values that commas separate are one value, also if the flag is repeated.
 fn given_values(argument: &Arg, matches: &ArgMatches) -> Vec<(usize, Option<String>)> {
     let id = argument.get_id().as_str();
     let positions: Vec<usize> = matches.indices_of(id).into_iter().flatten().collect();
-    let first = positions.first().copied().unwrap_or_default();
+    let first_position = positions.first().copied().unwrap_or_default();
     if !argument.get_action().takes_values() {
-        return vec![(first, None)];
+        return vec![(first_position, None)];
     }
+
     let mut values = Vec::new();
-    for raw in matches.get_raw(id).into_iter().flatten() {
-        if let Some(value) = raw.to_str() {
-            values.push(value.to_owned());
+    for (position, value) in positions
+        .iter()
+        .zip(matches.get_raw(id).into_iter().flatten())
+    {
+        // Help is text, which cannot repeat a path that is not UTF-8.
+        if let Some(value) = value.to_str() {
+            values.push((*position, value));
         }
     }
     if argument.get_value_delimiter().is_some() {
-        return vec![(first, Some(values.join(",")))];
+        let texts: Vec<_> = values.iter().map(|(_, value)| *value).collect();
+        return vec![(first_position, Some(texts.join(",")))];
     }
-    positions
+    values
         .into_iter()
-        .zip(values.into_iter().map(Some))
+        .map(|(position, value)| (position, Some(value.to_owned())))
         .collect()
 }
 
@@ -520,5 +526,30 @@ pub(super) fn path_argument(path: &Path) -> String {
         format!("./{text}")
     } else {
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(unix)]
+    #[test]
+    fn files_of_variables_keep_their_order_beside_a_path_that_is_no_text() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt as _;
+
+        use clap::CommandFactory as _;
+
+        use crate::cli::commands::Cli;
+
+        let no_text = OsStr::from_bytes(b"caf\xe9.tfvars");
+        let words = ["provlock", "lock", "--var-file"].map(OsStr::new);
+        let rest = ["--var", "a=1", "--var-file", "b.tfvars"].map(OsStr::new);
+        let matches = Cli::command()
+            .try_get_matches_from([&words[..], &[no_text], &rest[..]].concat())
+            .unwrap();
+        let (command, arguments) = matches.subcommand().unwrap();
+        let flags = super::repeated_flags(&mut Cli::command(), command, arguments);
+        let values: Vec<_> = flags.iter().map(|flag| flag.value.as_deref()).collect();
+        assert_eq!(values, [Some("a=1"), Some("b.tfvars")]);
     }
 }
