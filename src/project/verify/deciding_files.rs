@@ -57,6 +57,16 @@ const CHANGING_ATTRIBUTES: [&str; 6] = [
     "merge",
     "working-tree-encoding",
 ];
+/// Attributes, with their values, that leave the files as they are, but fold or hide their
+/// differences in a review.
+const HIDING_ATTRIBUTES: [(&str, &str); 6] = [
+    ("binary", "set"),
+    ("diff", "unset"),
+    ("gitlab-generated", "set"),
+    ("gitlab-generated", "true"),
+    ("linguist-generated", "set"),
+    ("linguist-generated", "true"),
+];
 
 /// Effect of settings of OpenTofu and Terraform for the user.
 const CLI_EFFECT: &str = "decides from where providers are installed";
@@ -83,8 +93,8 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
         let Some(kind) = DecidingKind::of(inside) else {
             continue;
         };
-        let is_meant = kind.is_anywhere() || path.parent().is_some_and(&applies);
-        if is_meant && let Some(effect) = effect_of(facts, path, kind) {
+        let is_selected = kind.is_anywhere() || path.parent().is_some_and(&applies);
+        if is_selected && let Some(effect) = effect_of(facts, path, kind) {
             by_effect.entry(effect).or_default().push(path);
         }
     }
@@ -109,8 +119,6 @@ fn changed_paths(change: &ReviewedChange) -> BTreeSet<&Path> {
 
 /// The effect of a changed path; `None` if it decides nothing.
 fn effect_of(facts: &BaseFacts<'_>, path: &Path, kind: DecidingKind) -> Option<Effect> {
-    let change = facts.change;
-    let base = Tree::Revision(Arc::clone(&change.base));
     if kind == DecidingKind::PluginDirectory {
         let effect = "is in a directory from which init installs providers";
         return Some(not_decided(effect));
@@ -118,24 +126,31 @@ fn effect_of(facts: &BaseFacts<'_>, path: &Path, kind: DecidingKind) -> Option<E
     if kind == DecidingKind::State {
         return copied_state::effect(facts, path);
     }
+
+    let base = Tree::Revision(Arc::clone(&facts.change.base));
     let file = ChangedFile {
         path,
         kind,
         before: base.read(path, MAX_SIZE).ok(),
         now: Tree::Work.read(path, MAX_SIZE).ok(),
     };
-
-    // Files that are too large, or no files.
+    // It is too large, or no file.
     let is_unread = (base.exists(path) && file.before.is_none())
         || (Tree::Work.exists(path) && file.now.is_none());
-    if !is_unread {
-        return effect(facts, &file);
+    if is_unread {
+        return effect_if_unread(facts.change, path, kind);
     }
+    effect_of_contents(facts, &file)
+}
+
+/// The effect of a changed path that is too large to be read, or no file.
+fn effect_if_unread(change: &ReviewedChange, path: &Path, kind: DecidingKind) -> Option<Effect> {
+    // An ignore file that is read has no more than a note either.
     if kind == DecidingKind::Ignore {
-        // Ignore files of a change hide no file from this check.
         return Some(decided("is not read"));
     }
-    if kind.is_of_any_program() && !atmos_stacks::uses_atmos(change, path) {
+    // Below a configuration of Atmos it may be a stack, because stacks have no names of their own.
+    if kind.may_be_of_other_program() && !atmos_stacks::uses_atmos(change, path) {
         return None;
     }
     Some(not_decided("is not read"))
@@ -166,8 +181,8 @@ fn finding(change: &ReviewedChange, effect: &Effect, paths: &[&Path]) -> Diagnos
     }
 }
 
-/// The effect of a changed file; `None` if it decides nothing.
-fn effect(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
+/// The effect of a changed file by its contents; `None` if it decides nothing.
+fn effect_of_contents(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     let change = facts.change;
     if file.is_unchanged() {
         return None;
@@ -175,53 +190,52 @@ fn effect(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     match file.kind {
         DecidingKind::CliConfiguration => Some(not_decided(CLI_EFFECT)),
         DecidingKind::PluginDirectory | DecidingKind::State => None,
-        DecidingKind::Backend | DecidingKind::PerhapsBackend => backend_file(facts, file),
-        DecidingKind::Settings => settings_of_any_name(facts, file),
-        DecidingKind::UploadIgnore => hidden_from_upload(facts, file),
-        DecidingKind::Attributes => attributes(change, file),
-        DecidingKind::Ignore => ignored_lock_files(change, file),
+        DecidingKind::Backend | DecidingKind::PerhapsBackend => effect_of_backend_file(facts, file),
+        DecidingKind::Settings => effect_of_settings(facts, file),
+        DecidingKind::UploadIgnore => effect_of_upload_ignore(facts, file),
+        DecidingKind::Attributes => effect_of_attributes(change, file),
+        DecidingKind::Ignore => effect_of_ignore_file(change, file),
         DecidingKind::GeneratorInput => {
             Some(not_decided("decides which configuration is generated"))
         }
-        DecidingKind::Yaml => stack_or_workflow(change, file),
-        DecidingKind::Terramate => terramate(file),
-        DecidingKind::HcpStack => hcp_stack(change, file),
+        DecidingKind::Yaml => effect_of_yaml(change, file),
+        DecidingKind::Terramate => effect_of_terramate(file),
+        DecidingKind::HcpStack => effect_of_hcp_stack(change, file),
         // The copied modules are in the repository, too.
         DecidingKind::Vendoring => Some(decided("decides which modules are copied here")),
         DecidingKind::ToolVersion => Some(decided("chooses the version of a tool")),
-        DecidingKind::ToolVersions => tool_versions(file),
-        DecidingKind::Test => test_of_a_directory(change, file),
-        DecidingKind::Script => init_arguments(file),
+        DecidingKind::ToolVersions => effect_of_tool_versions(file),
+        DecidingKind::Test => effect_of_test(change, file),
+        DecidingKind::Script => effect_of_init_arguments(file),
     }
 }
 
-/// The finding about a file under any name: settings of the user for OpenTofu and Terraform, or
+/// The effect of a file under any name: settings of the user for OpenTofu and Terraform, or
 /// arguments of a backend.
-fn settings_of_any_name(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
+fn effect_of_settings(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     // `TF_CLI_CONFIG_FILE` and `-backend-config` may name a file of any name.
     let contents = [&file.before, &file.now].into_iter().flatten();
     for bytes in contents {
         let text = String::from_utf8_lossy(bytes);
-        if begins_line(&text, &CLI_WORDS) && !file.is_of_terragrunt() {
+        if has_line_beginning_with(&text, &CLI_WORDS) && !file.is_of_terragrunt() {
             return Some(not_decided(CLI_EFFECT));
         }
-        if begins_line(&text, &PERHAPS_CLI_WORDS) && !file.is_of_terragrunt() {
-            let is_certain = begins_line(&text, &["services"]);
-            return Some(if is_certain {
-                not_decided(CLI_EFFECT)
-            } else {
-                decided("may decide from where providers are installed")
-            });
+        if has_line_beginning_with(&text, &PERHAPS_CLI_WORDS) && !file.is_of_terragrunt() {
+            // Only a host of OpenTofu and Terraform has services.
+            if has_line_beginning_with(&text, &["services"]) {
+                return Some(not_decided(CLI_EFFECT));
+            }
+            return Some(decided("may decide from where providers are installed"));
         }
     }
     if file.has_only_arguments_of_backend() && !is_of_variables(facts, file.path) {
-        return backend_file(facts, file);
+        return effect_of_backend_file(facts, file);
     }
     None
 }
 
-/// Whether a line of a text begins with one of these words.
-fn begins_line(text: &str, words: &[&str]) -> bool {
+/// Whether a line of a text begins with one of these words after white space.
+fn has_line_beginning_with(text: &str, words: &[&str]) -> bool {
     let mut lines = text.lines().map(str::trim_start);
     lines.any(|line| words.iter().any(|word| line.starts_with(word)))
 }
@@ -229,7 +243,7 @@ fn begins_line(text: &str, words: &[&str]) -> bool {
 /// Whether a file has values of variables: it is loaded by its name, or a module beside it or above
 /// declares a variable that is called as an argument of backends is.
 fn is_of_variables(facts: &BaseFacts<'_>, path: &Path) -> bool {
-    let name = name(path);
+    let name = name_of(path);
     if name == "terraform.tfvars" || name.ends_with(".auto.tfvars") {
         return true;
     }
@@ -249,37 +263,39 @@ fn is_of_variables(facts: &BaseFacts<'_>, path: &Path) -> bool {
     false
 }
 
-/// The finding about YAML.
-fn stack_or_workflow(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
-    let mut effect = None;
+/// The effect of YAML.
+fn effect_of_yaml(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
     if atmos_stacks::may_be_stack(file.path) {
         let before = file.before.as_deref();
-        effect = atmos_stacks::effect(change, file.path, before, file.now.as_deref());
+        let effect = atmos_stacks::effect(change, file.path, before, file.now.as_deref());
+        if effect.is_some() {
+            return effect;
+        }
     }
-    match effect {
-        Some(effect) => Some(effect),
-        None => init_arguments(file),
-    }
+    // A workflow may run `init`.
+    effect_of_init_arguments(file)
 }
 
-/// The decision that a program of the repository runs `init` with other arguments.
-fn init_arguments(file: &ChangedFile<'_>) -> Option<Effect> {
+/// The effect of a program of the repository that runs `init` with other arguments.
+fn effect_of_init_arguments(file: &ChangedFile<'_>) -> Option<Effect> {
     if file.changes_lines_with(&INIT_ARGUMENTS) {
         return Some(decided("passes other arguments or variables to init"));
     }
     None
 }
 
-fn tool_versions(file: &ChangedFile<'_>) -> Option<Effect> {
+/// The effect of a file that lists versions of tools, if OpenTofu, Terraform, Terragrunt or Atmos
+/// is among the changed ones.
+fn effect_of_tool_versions(file: &ChangedFile<'_>) -> Option<Effect> {
     if file.changes_lines_with(&TOOL_WORDS) {
         return Some(decided("chooses the version of a tool"));
     }
     None
 }
 
-/// The finding about a part of a stack of HCP Terraform. Beside a lock file it is a finding of the
+/// The effect of a part of a stack of HCP Terraform. Beside a lock file it is a finding of the
 /// root module.
-fn hcp_stack(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+fn effect_of_hcp_stack(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
     let directory = file.path.parent()?;
     let lock_file = directory.join(LOCK_FILE_NAME);
     if change.has_configuration(directory) || change.files_now.contains(lock_file.as_os_str()) {
@@ -287,14 +303,14 @@ fn hcp_stack(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> 
     }
     let effect = "is a part of a stack of HCP Terraform, which is not read";
     // Deployments have values for components only.
-    if name(file.path).contains(".tfdeploy.") {
+    if name_of(file.path).contains(".tfdeploy.") {
         return Some(decided(effect));
     }
     Some(not_decided(effect))
 }
 
-/// The decision about a test that no `init` reads without `-test-directory`.
-fn test_of_a_directory(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+/// The effect of a test that no `init` reads without `-test-directory`.
+fn effect_of_test(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
     let directory = file.path.parent()?;
     let is_of_module = directory.ends_with("tests")
         && directory
@@ -340,9 +356,9 @@ fn lines_with(bytes: Option<&[u8]>, words: &[&str]) -> BTreeSet<String> {
     lines
 }
 
-/// The finding about a file with arguments of a backend: a decision if it is new, or only selects a
+/// The effect of a file with arguments of a backend: decided if the file is new, or only selects a
 /// state in a store that the base uses.
-fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
+fn effect_of_backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     let change = facts.change;
     let is_other = file.kind != DecidingKind::Backend && !file.has_argument_of_backend();
     if is_other || file.is_of_terragrunt() {
@@ -353,13 +369,12 @@ fn backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect>
         return Some(decided("may decide where a state is"));
     }
     let effect = "decides where a state is";
+    if file.now.is_none() {
+        return Some(decided(effect));
+    }
+    // Arguments that cannot be parsed may select any store.
     let Some(now) = file.storage(file.now.as_deref()) else {
-        let is_removed = file.now.is_none();
-        return Some(if is_removed {
-            decided(effect)
-        } else {
-            not_decided(effect)
-        });
+        return Some(not_decided(effect));
     };
     let before = file.storage(file.before.as_deref());
     if before
@@ -480,8 +495,9 @@ fn stores_of_siblings(change: &ReviewedChange, path: &Path) -> Vec<StateStorage>
     storages
 }
 
-/// The finding about configuration and lock files that remote runs no longer get.
-fn hidden_from_upload(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
+/// The effect of a `.terraformignore` on configuration and lock files that remote runs no longer
+/// get.
+fn effect_of_upload_ignore(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     let change = facts.change;
     let directory = file.path.parent()?;
     let now = file.now.as_deref()?;
@@ -492,7 +508,7 @@ fn hidden_from_upload(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
             .as_deref()
             .is_some_and(|before| excludes_from_upload(directory, before, path));
         // The lock files of remote runs are checked with their root modules.
-        let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name(path));
+        let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name_of(path));
         if !was_hidden
             && !is_lock_file
             && excludes_from_upload(directory, now, path)
@@ -530,7 +546,7 @@ fn may_be_uploaded(facts: &BaseFacts<'_>, path: &Path) -> bool {
 fn files_below<'a>(change: &'a ReviewedChange, directory: &Path) -> Vec<&'a Path> {
     let mut files = Vec::new();
     for path in change.files_now.iter().map(Path::new) {
-        let name = name(path);
+        let name = name_of(path);
         let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name);
         if path.starts_with(directory) && (is_lock_file || is_part_of_configuration(name)) {
             files.push(path);
@@ -549,8 +565,8 @@ fn directories_below(change: &ReviewedChange, directory: &Path) -> BTreeSet<Path
         .collect()
 }
 
-/// The decision that git ignores lock files which it did not ignore.
-fn ignored_lock_files(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+/// The effect of a `.gitignore` that ignores lock files which git did not ignore before.
+fn effect_of_ignore_file(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
     let directory = file.path.parent()?;
     let [before, now] =
         [&file.before, &file.now].map(|bytes| ignore_rules(directory, bytes.as_deref()));
@@ -583,8 +599,8 @@ fn ignore_rules(directory: &Path, bytes: Option<&[u8]>) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// The finding about attributes of git for configuration and lock files that the change sets.
-fn attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+/// The effect of attributes of git that the change sets for configuration and lock files.
+fn effect_of_attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
     let directory = file.path.parent()?;
     let [before, now] =
         [&file.before, &file.now].map(|bytes| AttributeLines::parse(directory, bytes.as_deref()));
@@ -609,18 +625,15 @@ fn attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect>
                 return Some(not_decided(&effect));
             }
         }
-        // These leave the files as they are, but fold or hide their differences in a review.
-        let is_set = |name: &str, value: &str| {
-            new.get(name).is_some_and(|new| new == value) && old.get(name) != new.get(name)
-        };
-        is_hidden_from_review |= is_set("diff", "unset")
-            || is_set("binary", "set")
-            || is_set("linguist-generated", "set")
-            || is_set("linguist-generated", "true")
-            || is_set("gitlab-generated", "set")
-            || is_set("gitlab-generated", "true");
+        for (name, value) in HIDING_ATTRIBUTES {
+            let is_set = new.get(name).is_some_and(|new| new == value);
+            is_hidden_from_review |= is_set && old.get(name) != new.get(name);
+        }
     }
-    is_hidden_from_review.then(|| decided("hides changes from reviewers"))
+    if is_hidden_from_review {
+        return Some(decided("hides changes from reviewers"));
+    }
+    None
 }
 
 /// Whether a value of an attribute changes no content: it is not set any more, or it is the merge
@@ -706,8 +719,8 @@ fn attribute(word: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-/// The finding about a file of Terramate, unless it only describes stacks.
-fn terramate(file: &ChangedFile<'_>) -> Option<Effect> {
+/// The effect of a file of Terramate, unless it only describes stacks.
+fn effect_of_terramate(file: &ChangedFile<'_>) -> Option<Effect> {
     let before = generating_lines(file.before.as_deref());
     let now = generating_lines(file.now.as_deref());
     if now.is_some() && before == now {
@@ -732,6 +745,6 @@ fn generating_lines(bytes: Option<&[u8]>) -> Option<Vec<String>> {
 }
 
 /// The name of a file; empty if it is not text.
-fn name(path: &Path) -> &str {
+fn name_of(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }

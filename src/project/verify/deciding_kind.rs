@@ -217,7 +217,7 @@ impl DecidingKind {
 
     /// Whether a file that cannot be read may be one of a program that has nothing to do with
     /// OpenTofu and Terraform.
-    pub(super) fn is_of_any_program(self) -> bool {
+    pub(super) fn may_be_of_other_program(self) -> bool {
         matches!(self, Self::Settings | Self::Yaml | Self::Script)
     }
 }

@@ -3,7 +3,8 @@
 /// Maximum size of such a file in bytes; a larger one is not decided.
 pub(super) const MAX_SIZE: u64 = 1 << 20;
 
-/// Effect of a changed file, as a verb phrase.
+/// Effect of a changed file, as a verb phrase. A decided effect becomes a note for reviewers, the
+/// other one a finding that an owner has to allow.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effect {
     /// The decision of the change is known.
