@@ -11,7 +11,7 @@ use provlock::diagnostic::Diagnostic;
 use provlock::project::ReviewedChange;
 use provlock::system::{Overlay, ReadBlob, Replaced};
 
-use super::command::{contents, native_path, size_limit, sizes};
+use super::command::{native_path, read_blobs, size_limit, sizes};
 
 /// Maximum size in bytes of a file that is read together with others although nothing may name it.
 const SMALL: u64 = 64 << 10;
@@ -63,7 +63,7 @@ pub(super) fn overlay(
             links.insert(object.as_str(), Path::new(path));
         }
     }
-    let targets = contents(top, &links)?;
+    let targets = read_blobs(top, &links)?;
 
     let mut replaced = BTreeMap::new();
     for path in added {
@@ -174,13 +174,13 @@ impl Blobs {
                 objects.insert(object.as_str(), path.as_path());
             }
         }
-        contents(&self.top, &objects)
+        read_blobs(&self.top, &objects)
     }
 
     fn read_one(&self, object: &str) -> io::Result<Vec<u8>> {
         let path = self.paths.get(object).unwrap_or(&self.top);
         let objects = BTreeMap::from([(object, path.as_path())]);
-        let mut contents = match contents(&self.top, &objects) {
+        let mut contents = match read_blobs(&self.top, &objects) {
             Ok(contents) => contents,
             Err(error) => return Err(as_io_error(error)),
         };

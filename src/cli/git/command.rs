@@ -370,7 +370,7 @@ fn ignore_rule(fields: &[&[u8]]) -> Option<IgnoreRule> {
 
 /// The contents of files, given their object names and their paths. Neither filters nor textconv
 /// are applied. A file that is too large is an error.
-pub(crate) fn contents(
+pub(crate) fn read_blobs(
     directory: &Path,
     objects: &BTreeMap<&str, &Path>,
 ) -> Result<BTreeMap<String, Vec<u8>>> {

@@ -22,8 +22,8 @@ use provlock::system::{Overlay, Tree, canonicalize, files, parallel};
 
 use super::base_tree::{self, BaseFiles, IsMeant, is_read_by_name};
 use super::command::{
-    Entry, IgnoreRule, StagedChange, commits_between, contents, entries, ignore_rules, is_blob,
-    is_blob_on_disk, listed, only_merge_base, resolve, staged_changes,
+    Entry, IgnoreRule, StagedChange, commits_between, entries, ignore_rules, is_blob,
+    is_blob_on_disk, listed, only_merge_base, read_blobs, resolve, staged_changes,
 };
 use super::links::{self, LinkedFile};
 use super::revision::{self, Commit};
@@ -287,7 +287,7 @@ impl Repository {
         let ContentsBefore {
             by_path: mut before,
             mut unchanged,
-        } = self.contents(blobs)?;
+        } = self.read_contents(blobs)?;
         before.extend(self.behind_links(&base_tree, &base_links)?);
         for link in linked {
             let path = self.top.join(&link.path).into_os_string();
@@ -517,7 +517,7 @@ impl Repository {
 
     /// Contents of blobs, which have paths in the repository. Most are the current content of
     /// files, so git need not unpack them.
-    fn contents(&self, blobs: BTreeMap<OsString, String>) -> Result<ContentsBefore> {
+    fn read_contents(&self, blobs: BTreeMap<OsString, String>) -> Result<ContentsBefore> {
         let blobs = blobs.into_iter().collect();
         let files = parallel::map(blobs, parallel::cores(), |(path, object)| {
             let path = self.top.join(path);
@@ -533,7 +533,7 @@ impl Repository {
                 others.insert(file.object.as_str(), file.path.as_path());
             }
         }
-        let unpacked = contents(&self.top, &others)?;
+        let unpacked = read_blobs(&self.top, &others)?;
 
         let mut contents = ContentsBefore::default();
         for file in files {

@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::base_tree::{BaseFile, BaseFiles};
 use super::command::{
-    EMPTY, FALSE, Paths, contents, is_blob, is_blob_on_disk, native_path, native_text, run,
+    EMPTY, FALSE, Paths, is_blob, is_blob_on_disk, native_path, native_text, read_blobs, run,
     run_with, successful,
 };
 
@@ -41,11 +41,11 @@ struct Candidate {
 /// The tracked files below the top of a work tree that differ from a commit, or exist in only one
 /// of the two, with what the commit has. Submodules are not listed.
 pub(super) fn changed_files(top: &Path, commit: &str) -> Result<BaseFiles> {
-    let filters_off = filters_off(top)?;
+    let filters_off = options_without_filters(top)?;
     let mut changed = BaseFiles::new();
     let mut candidates = Vec::new();
-    for (words, path) in differences(top, commit, &filters_off)? {
-        match candidate(&words, &path) {
+    for (words, path) in run_diff_index(top, commit, &filters_off)? {
+        match parse_candidate(&words, &path) {
             Some(candidate) => candidates.push(candidate),
             None => _ = changed.insert(path.into_os_string(), BaseFile::of_words(&words)),
         }
@@ -88,10 +88,18 @@ impl Candidate {
         }
         is_blob_on_disk(&path, &self.blob)
     }
+
+    /// Whether git wrote the file from the commit's blob, and no other program has written it since.
+    fn is_checked_out(&self, top: &Path, entry: &IndexEntry) -> bool {
+        let Ok(metadata) = top.join(&self.path).symlink_metadata() else {
+            return false;
+        };
+        entry.blob == self.blob && entry.is_as_git_left_it(&metadata)
+    }
 }
 
 /// Options by which git runs none of the filters in its configuration.
-fn filters_off(top: &Path) -> Result<Vec<OsString>> {
+fn options_without_filters(top: &Path) -> Result<Vec<OsString>> {
     let arguments = [
         "config",
         "--null",
@@ -134,7 +142,7 @@ fn filters_off(top: &Path) -> Result<Vec<OsString>> {
 
 /// Compares the index and the work tree with a commit. Each difference consists of words, which
 /// begin with a colon, and the path.
-fn differences(
+fn run_diff_index(
     top: &Path,
     commit: &str,
     filters_off: &[OsString],
@@ -161,7 +169,7 @@ fn differences(
 
 /// The file to compare by content, from `:MODE MODE OBJECT OBJECT STATUS` of the commit and the
 /// work tree. `None` if the words alone show that the file differs.
-fn candidate(words: &str, path: &Path) -> Option<Candidate> {
+fn parse_candidate(words: &str, path: &Path) -> Option<Candidate> {
     let words: Vec<_> = words.strip_prefix(':')?.split(' ').collect();
     let [mode, mode_now, blob, blob_now, "M"] = words[..] else {
         return None;
@@ -249,7 +257,7 @@ pub(crate) fn with_converted_line_endings(
         return Ok(converted);
     }
     let paths: Vec<_> = files.keys().copied().collect();
-    let blobs = converted_blobs(directory, &paths, &filters_off(directory)?)?;
+    let blobs = converted_blobs(directory, &paths, &options_without_filters(directory)?)?;
     for (path, bytes) in files {
         let bytes = without_carriage_returns(bytes);
         if blobs.get(path).is_some_and(|blob| is_blob(&bytes, blob)) {
@@ -274,29 +282,23 @@ fn without_carriage_returns(text: &[u8]) -> Vec<u8> {
 /// the commit's blob and not written since, and files of Git LFS whose pointer has the digest of
 /// their content.
 fn unchanged_behind_filters(top: &Path, candidates: &[Candidate]) -> Result<HashSet<PathBuf>> {
-    let filtered = filtered(top, candidates)?;
+    let filtered = candidates_with_filter(top, candidates)?;
     if filtered.is_empty() {
         return Ok(HashSet::new());
     }
+    let index = read_index(top)?;
     let mut unchanged = HashSet::new();
-    let mut rest = Vec::new();
-    let index = index(top)?;
+    let mut undecided = Vec::new();
     for candidate in filtered {
-        let metadata = top.join(&candidate.path).symlink_metadata();
-        let is_checked_out = match (index.get(&candidate.path), metadata) {
-            (Some(entry), Ok(metadata)) => {
-                entry.blob == candidate.blob && entry.has_written(&metadata)
-            }
-            _ => false,
-        };
-        if is_checked_out {
+        let entry = index.get(&candidate.path);
+        if entry.is_some_and(|entry| candidate.is_checked_out(top, entry)) {
             unchanged.insert(candidate.path.clone());
         } else {
-            rest.push(candidate);
+            undecided.push(candidate);
         }
     }
-    for (candidate, pointer) in pointers(top, rest)? {
-        if pointer.is_of(&top.join(&candidate.path)) {
+    for (candidate, pointer) in read_lfs_pointers(top, undecided)? {
+        if pointer.matches_file(&top.join(&candidate.path)) {
             unchanged.insert(candidate.path.clone());
         }
     }
@@ -304,7 +306,10 @@ fn unchanged_behind_filters(top: &Path, candidates: &[Candidate]) -> Result<Hash
 }
 
 /// The candidates to which `.gitattributes` assign a filter.
-fn filtered<'a>(top: &Path, candidates: &'a [Candidate]) -> Result<Vec<&'a Candidate>> {
+fn candidates_with_filter<'a>(
+    top: &Path,
+    candidates: &'a [Candidate],
+) -> Result<Vec<&'a Candidate>> {
     if candidates.is_empty() {
         return Ok(Vec::new());
     }
@@ -338,7 +343,7 @@ impl IndexEntry {
     /// Whether a file on disk was not written since git wrote it, or read it, for this entry. This
     /// compares nanoseconds, so a file that was written in the same second differs.
     #[cfg(unix)]
-    fn has_written(&self, metadata: &Metadata) -> bool {
+    fn is_as_git_left_it(&self, metadata: &Metadata) -> bool {
         use std::os::unix::fs::MetadataExt as _;
 
         #[expect(
@@ -359,14 +364,14 @@ impl IndexEntry {
 
     /// Not known on other systems.
     #[cfg(not(unix))]
-    fn has_written(&self, _: &Metadata) -> bool {
+    fn is_as_git_left_it(&self, _: &Metadata) -> bool {
         let _ = self.status;
         false
     }
 }
 
 /// The files in the index. An entry that cannot be read is omitted.
-fn index(top: &Path) -> Result<BTreeMap<PathBuf, IndexEntry>> {
+fn read_index(top: &Path) -> Result<BTreeMap<PathBuf, IndexEntry>> {
     /// Number of lines about the status of a file, which follow its path.
     const STATUS_LINES: usize = 5;
     let printed = successful(top, ["ls-files", "-z", "--stage", "--debug"])?;
@@ -383,7 +388,7 @@ fn index(top: &Path) -> Result<BTreeMap<PathBuf, IndexEntry>> {
             status.push(String::from_utf8_lossy(&rest[..end]));
             rest = &rest[end + 1..];
         }
-        if let Some((path, entry)) = index_entry(words, &status) {
+        if let Some((path, entry)) = parse_index_entry(words, &status) {
             entries.insert(path, entry);
         }
         words = rest;
@@ -392,7 +397,7 @@ fn index(top: &Path) -> Result<BTreeMap<PathBuf, IndexEntry>> {
 }
 
 /// Reads `MODE OBJECT STAGE`, a tab and the path, and the lines about the status.
-fn index_entry(words: &[u8], status: &[impl AsRef<str>]) -> Option<(PathBuf, IndexEntry)> {
+fn parse_index_entry(words: &[u8], status: &[impl AsRef<str>]) -> Option<(PathBuf, IndexEntry)> {
     let tab = words.iter().position(|byte| *byte == b'\t')?;
     let [_, blob, "0"] = std::str::from_utf8(&words[..tab])
         .ok()?
@@ -452,8 +457,8 @@ impl Pointer {
         })
     }
 
-    /// Whether this is the pointer of a file.
-    fn is_of(&self, path: &Path) -> bool {
+    /// Whether a file has the size and the digest of the pointer.
+    fn matches_file(&self, path: &Path) -> bool {
         let is_file_of_size = path
             .symlink_metadata()
             .is_ok_and(|metadata| metadata.is_file() && metadata.len() == self.size);
@@ -470,7 +475,7 @@ impl Pointer {
 }
 
 /// The candidates whose blobs in the commit are pointers of Git LFS, with these.
-fn pointers<'a>(
+fn read_lfs_pointers<'a>(
     top: &Path,
     candidates: Vec<&'a Candidate>,
 ) -> Result<Vec<(&'a Candidate, Pointer)>> {
@@ -497,7 +502,7 @@ fn pointers<'a>(
         .iter()
         .map(|candidate| (candidate.blob.as_str(), candidate.path.as_path()))
         .collect();
-    let contents = contents(top, &objects)?;
+    let contents = read_blobs(top, &objects)?;
     let mut pointers = Vec::new();
     for candidate in small {
         let content = contents.get(&candidate.blob).map(Vec::as_slice);
