@@ -261,7 +261,7 @@ fn places(
     let names: Vec<_> = first_root
         .into_iter()
         .chain(others.iter().copied())
-        .map(|root| invocation.shown(root).display().to_string())
+        .map(|root| invocation.user_path(root).display().to_string())
         .collect();
     if all {
         return format!("{word} {}", enumerate(&names));

@@ -82,7 +82,10 @@ pub(crate) fn unrecognised(roots: &Roots, all: bool) -> Vec<String> {
             number => format!("{number} directories"),
         };
         parts.push(format!("{number} {reason}"));
-        let names: Vec<_> = directories.iter().map(|path| shown(path)).collect();
+        let names: Vec<_> = directories
+            .iter()
+            .map(|path| printable_path(path))
+            .collect();
         lines.push(format!(
             "Passed over: {number} {reason}: {}",
             enumerate(names)
@@ -232,12 +235,12 @@ fn lock_candidates(directories: &[PathBuf], invocation: &Invocation) -> Option<S
     Some(if directories.len() == 1 {
         format!(
             "; to lock the configuration in {} as a root module: {lock}",
-            shown(&directories[0])
+            printable_path(&directories[0])
         )
     } else {
         format!(
             "; no module calls the configurations in {}; to lock them as root modules: {lock}",
-            few(directories.iter().map(|path| shown(path)))
+            few(directories.iter().map(|path| printable_path(path)))
         )
     })
 }
@@ -250,7 +253,7 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     let paths: Vec<_> = roots
         .searched_paths()
         .iter()
-        .map(|path| shown(path))
+        .map(|path| printable_path(path))
         .collect();
     let searched = if paths.is_empty() {
         ".".to_owned()
@@ -268,19 +271,19 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     let why = match skipped_by_name.len() {
         0 if !ignored.is_empty() => format!(
             "git ignores {}; no other directory {signs}",
-            few(ignored.iter().map(|path| shown(path)))
+            few(ignored.iter().map(|path| printable_path(path)))
         ),
         0 => format!("none {signs}"),
         _ => format!(
             "skipped by name (modules, examples, tests, templates): {}; no other directory {signs}",
-            few(skipped_by_name.iter().map(|path| shown(path)))
+            few(skipped_by_name.iter().map(|path| printable_path(path)))
         ),
     };
     let mut unread_stacks = String::new();
     if !stacks.is_empty() {
         unread_stacks = format!(
             "; stacks of Terraform are not read ({})",
-            few(stacks.iter().map(|path| shown(path)))
+            few(stacks.iter().map(|path| printable_path(path)))
         );
     }
     let lock = lock_candidates(without_sign, invocation);
@@ -302,6 +305,6 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     )
 }
 
-fn shown(path: &Path) -> String {
+fn printable_path(path: &Path) -> String {
     printable(&path.display().to_string())
 }

@@ -7,7 +7,7 @@ use annotate_snippets::renderer::DEFAULT_TERM_WIDTH;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use provlock::diagnostic::{Diagnostic, Label, Severity};
 
-use super::foreign::{masked, printable, shown};
+use super::foreign::{masked, printable, safe_to_show};
 use super::help::Invocation;
 use super::pages;
 use super::style::{TextStyle, count};
@@ -40,10 +40,10 @@ pub(crate) fn render_all<'a>(
         }
         texts.push(render(diagnostic, invocation, style));
     }
-    let numbers = numbers
-        .into_iter()
-        .filter(|(_, (number, _))| *number > MOST_OF_A_FILE);
     for ((path, severity), (number, left_out)) in numbers {
+        if number <= MOST_OF_A_FILE {
+            continue;
+        }
         let more = count(
             number - MOST_OF_A_FILE + left_out,
             &format!("more {severity}"),
@@ -59,7 +59,7 @@ pub(crate) fn render_all<'a>(
 
 /// Returns a diagnostic as it is shown in a terminal: message, excerpts of files, notes and help.
 fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) -> String {
-    let diagnostic = &shown(&invocation.with_shown_paths(diagnostic), invocation);
+    let diagnostic = &safe_to_show(&invocation.with_user_paths(diagnostic), invocation);
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -75,45 +75,16 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     }
     let mut group = Group::with_title(title);
 
-    for together in diagnostic.labels.chunk_by(are_near) {
-        let first = &together[0];
-        let file = &first.location.file;
+    let primary = diagnostic.labels.first();
+    for nearby in diagnostic.labels.chunk_by(are_near) {
+        let file = &nearby[0].location.file;
         // No line of a file with tokens is shown, only its position. A file as a whole has no text
         // here, and an empty line would not be its first.
         if file.is_private || file.text.is_empty() {
-            for label in together {
-                group = group.element(origin(label, invocation));
-                if !label.text.is_empty() {
-                    group = group.element(Level::NOTE.no_name().message(printable(&label.text)));
-                }
-            }
-            continue;
-        }
-        let excerpt = excerpt(&file.text, together.iter().map(clamped));
-        let mut snippet =
-            Snippet::source(masked(&file.text[excerpt.clone()], &invocation.secrets)).fold(true);
-        snippet = snippet.line_start(file.line_column(excerpt.start).0);
-        if excerpt.start == 0 || file.text.as_bytes()[excerpt.start - 1] == b'\n' {
-            snippet = snippet.path(path_of(first, invocation));
+            group = with_positions(group, nearby, invocation);
         } else {
-            // From a part of a line the renderer cannot compute the column.
-            group = group.element(origin(first, invocation));
+            group = with_excerpt(group, nearby, primary, invocation);
         }
-        for label in together {
-            let is_first = std::ptr::eq(label, &raw const diagnostic.labels[0]);
-            let kind = if is_first {
-                AnnotationKind::Primary
-            } else {
-                AnnotationKind::Context
-            };
-            let mut annotation = kind.span(shifted(clamped(label), excerpt.start));
-            let text = printable(&label.text);
-            if !text.is_empty() {
-                annotation = annotation.label(text);
-            }
-            snippet = snippet.annotation(annotation);
-        }
-        group = group.element(snippet);
     }
     for note in diagnostic.all_notes() {
         group = group.element(Level::NOTE.no_name().message(printable(&note)));
@@ -137,8 +108,62 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     renderer.render(&[group, help_group])
 }
 
+/// Adds the positions of labels, with their texts, without an excerpt.
+fn with_positions<'a>(
+    mut group: Group<'a>,
+    labels: &[Label],
+    invocation: &Invocation,
+) -> Group<'a> {
+    for label in labels {
+        group = group.element(origin(label, invocation));
+        if !label.text.is_empty() {
+            group = group.element(Level::NOTE.no_name().message(printable(&label.text)));
+        }
+    }
+    group
+}
+
+/// Adds an excerpt of a file with nearby labels. `primary` is the first label of the diagnostic.
+fn with_excerpt<'a>(
+    mut group: Group<'a>,
+    labels: &[Label],
+    primary: Option<&Label>,
+    invocation: &Invocation,
+) -> Group<'a> {
+    let first = &labels[0];
+    let file = &first.location.file;
+    let range = excerpt_range(&file.text, labels.iter().map(span_on_one_line));
+    let text = masked(&file.text[range.clone()], &invocation.secrets);
+    let (first_line, _) = file.line_column(range.start);
+    let mut snippet = Snippet::source(text).fold(true).line_start(first_line);
+
+    let starts_a_line = range.start == 0 || file.text.as_bytes()[range.start - 1] == b'\n';
+    if starts_a_line {
+        snippet = snippet.path(path_of(first, invocation));
+    } else {
+        // From a part of a line the renderer cannot compute the column.
+        group = group.element(origin(first, invocation));
+    }
+    for label in labels {
+        let is_primary = primary.is_some_and(|primary| std::ptr::eq(primary, label));
+        let kind = if is_primary {
+            AnnotationKind::Primary
+        } else {
+            AnnotationKind::Context
+        };
+        let span = span_on_one_line(label);
+        let mut annotation = kind.span(span.start - range.start..span.end - range.start);
+        let text = printable(&label.text);
+        if !text.is_empty() {
+            annotation = annotation.label(text);
+        }
+        snippet = snippet.annotation(annotation);
+    }
+    group.element(snippet)
+}
+
 fn path_of(label: &Label, invocation: &Invocation) -> String {
-    let path = invocation.shown_file(label.location.path());
+    let path = invocation.user_file_path(label.location.path());
     printable(&path.display().to_string())
 }
 
@@ -156,7 +181,7 @@ fn are_near(a: &Label, b: &Label) -> bool {
     if *file != b.location.file {
         return false;
     }
-    let mut starts = [clamped(a).start, clamped(b).start];
+    let mut starts = [span_on_one_line(a).start, span_on_one_line(b).start];
     starts.sort_unstable();
     let between = starts[0]..starts[1];
     between.len() <= 64 * FARTHEST
@@ -165,18 +190,19 @@ fn are_near(a: &Label, b: &Label) -> bool {
             .all(|line| line.len() <= FARTHEST)
 }
 
-/// The lines of the spans, or parts of long lines: the renderer reads its whole input several
-/// times.
-fn excerpt(text: &str, spans: impl Iterator<Item = Range<usize>>) -> Range<usize> {
-    let (start, end) = spans.fold((text.len(), 0), |(start, end), span| {
-        (start.min(span.start), end.max(span.end))
-    });
+/// The part of a text with the lines of the spans, or with parts of long lines: the renderer reads
+/// its whole input several times.
+fn excerpt_range(text: &str, spans: impl Iterator<Item = Range<usize>>) -> Range<usize> {
+    let mut start = text.len();
+    let mut end = 0;
+    for span in spans {
+        start = start.min(span.start);
+        end = end.max(span.end);
+    }
     // A position after the last line break is shown on the line before.
-    let start = if start == text.len() {
-        text.trim_end_matches('\n').len()
-    } else {
-        start
-    };
+    if start == text.len() {
+        start = text.trim_end_matches('\n').len();
+    }
     let from = text.floor_char_boundary(start.saturating_sub(FARTHEST));
     let to = text.ceil_char_boundary(end.saturating_add(FARTHEST).min(text.len()));
     let line_start = text[from..start]
@@ -188,12 +214,8 @@ fn excerpt(text: &str, spans: impl Iterator<Item = Range<usize>>) -> Range<usize
     line_start..line_end
 }
 
-fn shifted(span: Range<usize>, start: usize) -> Range<usize> {
-    span.start - start..span.end - start
-}
-
 /// A span that the renderer can show: within the text and on one line.
-fn clamped(label: &Label) -> Range<usize> {
+fn span_on_one_line(label: &Label) -> Range<usize> {
     let text = &label.location.file.text;
     let start = text.floor_char_boundary(label.location.span.start.min(text.len()));
     let end = text.floor_char_boundary(

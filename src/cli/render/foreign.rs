@@ -20,18 +20,18 @@ const COMMAND_MARKS: [&str; 2] = ["##[", "##vso["];
 
 /// A diagnostic that is safe to show: without secrets, with a limited length, and without text of
 /// files outside of the repository.
-pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnostic {
+pub(crate) fn safe_to_show(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnostic {
     let Diagnostic {
         message,
         labels,
         notes,
         ..
     } = diagnostic;
-    let mut shown_labels: Vec<Label> = Vec::new();
+    let mut safe_labels: Vec<Label> = Vec::new();
     for label in labels.iter().take(MOST_PARTS) {
-        let label = shown_label(label, invocation);
-        if !shown_labels.contains(&label) {
-            shown_labels.push(label);
+        let label = safe_label(label, invocation);
+        if !safe_labels.contains(&label) {
+            safe_labels.push(label);
         }
     }
 
@@ -42,8 +42,8 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
         let message = format!("{path} leads out of the repository, so provlock does not quote it");
         let what = format!("what was found: {}", diagnostic.code.summary());
         return Diagnostic {
-            message: shown_text(&message, invocation),
-            labels: shown_labels,
+            message: safe_text(&message, invocation),
+            labels: safe_labels,
             notes: vec![what],
             help: None,
             ..diagnostic.clone()
@@ -54,9 +54,9 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
     let is_of_git = message.contains("the module package git::")
         && invocation.boundary().excludes_package_in(message);
     let notes = if is_of_git { &[][..] } else { notes };
-    let mut shown_notes = Vec::new();
+    let mut safe_notes = Vec::new();
     for note in notes.iter().take(MOST_PARTS) {
-        shown_notes.push(shown_text(note, invocation));
+        safe_notes.push(safe_text(note, invocation));
     }
     for (number, what) in [
         (labels.len() + diagnostic.more_labels, "place"),
@@ -64,24 +64,24 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
     ] {
         if number > MOST_PARTS {
             let more = count(number - MOST_PARTS, &format!("more {what}"));
-            shown_notes.push(format!("{more} omitted"));
+            safe_notes.push(format!("{more} omitted"));
         }
     }
     Diagnostic {
-        message: shown_text(message, invocation),
-        labels: shown_labels,
-        notes: shown_notes,
+        message: safe_text(message, invocation),
+        labels: safe_labels,
+        notes: safe_notes,
         ..diagnostic.clone()
     }
 }
 
 /// A text without secrets, with a limited length.
-fn shown_text(text: &str, invocation: &Invocation) -> String {
+fn safe_text(text: &str, invocation: &Invocation) -> String {
     capped(&invocation.secrets.redact(text))
 }
 
 /// A label, without text if its file is outside of the repository.
-fn shown_label(label: &Label, invocation: &Invocation) -> Label {
+fn safe_label(label: &Label, invocation: &Invocation) -> Label {
     if is_outside(label, invocation) {
         Label {
             location: label.location.without_text(),
@@ -89,7 +89,7 @@ fn shown_label(label: &Label, invocation: &Invocation) -> Label {
         }
     } else {
         Label {
-            text: shown_text(&label.text, invocation),
+            text: safe_text(&label.text, invocation),
             ..label.clone()
         }
     }
@@ -384,7 +384,7 @@ mod tests {
         let error = (0..MOST_PARTS + 2).fold(Diagnostic::error(Code::Io, "no"), |error, line| {
             error.at(place(line), "")
         });
-        let shown = shown(
+        let shown = safe_to_show(
             &Diagnostic {
                 more_labels: 5,
                 ..error
@@ -404,7 +404,7 @@ mod tests {
         let error = (0..102).fold(error, |error, _| error.note("my s3cr3t-token"));
         let mut invocation = Invocation::new(None);
         invocation.secrets = secrets();
-        let shown = shown(&error, &invocation);
+        let shown = safe_to_show(&error, &invocation);
         assert!(
             !shown.message.contains("s3c") && shown.message.ends_with("more characters)"),
             "{}",

@@ -11,7 +11,7 @@ use provlock::provider::{Dialect, Platform};
 use provlock::system::{Boundary, Secrets, files};
 
 use super::remedy::{self, RepeatedFlag};
-use super::repository_paths::{RepositoryPaths, renamed_paths};
+use super::repository_paths::{RepositoryPaths, with_renamed_paths};
 use crate::cli::args::Targets;
 
 /// Start of the program. Commands in help repeat its directory, so that a user can paste them.
@@ -110,7 +110,7 @@ impl Invocation {
 
     /// A path relative to the directory from which the user started the program, where a terminal
     /// or an editor looks for it.
-    pub(crate) fn shown(&self, path: &Path) -> PathBuf {
+    pub(crate) fn user_path(&self, path: &Path) -> PathBuf {
         if self.directory == Path::new(".") {
             return path.to_owned();
         }
@@ -118,18 +118,17 @@ impl Invocation {
         self.directory.join(path).components().collect()
     }
 
-    /// [`Invocation::shown`] for a file. A path that leads up ends in a directory that it need not
+    /// [`Invocation::user_path`] for a file. A path that leads up ends in a directory that it need not
     /// enter. The address of a package stays.
-    pub(crate) fn shown_file(&self, path: &Path) -> PathBuf {
+    pub(crate) fn user_file_path(&self, path: &Path) -> PathBuf {
         if path.to_string_lossy().contains("://") {
             return path.to_owned();
         }
-        let shown = self.shown(path);
+        let user_path = self.user_path(path);
         if path.starts_with("..") {
-            files::join(Path::new(""), &shown)
-        } else {
-            shown
+            return files::join(Path::new(""), &user_path);
         }
+        user_path
     }
 
     /// The same run as if it was started at the top of the repository. Outside of a repository it
@@ -155,16 +154,17 @@ impl Invocation {
         }
     }
 
-    /// The diagnostic with paths in its words as [`Invocation::shown`] has them. Locations stay.
-    pub(crate) fn with_shown_paths(&self, diagnostic: &Diagnostic) -> Diagnostic {
+    /// The diagnostic with paths in its words as [`Invocation::user_path`] has them. Locations stay.
+    pub(crate) fn with_user_paths(&self, diagnostic: &Diagnostic) -> Diagnostic {
         if self.directory == Path::new(".") {
             return diagnostic.clone();
         }
-        let shown = |path: &Path| self.shown_file(path).display().to_string();
-        let mut diagnostic = renamed_paths(diagnostic, None, &shown);
+        let rename = |path: &Path| self.user_file_path(path).display().to_string();
+        let mut diagnostic = with_renamed_paths(diagnostic, None, &rename);
+        // The note with the user's path takes the place of the note that `all_notes` adds.
         if let Some(root) = diagnostic.root().map(Path::to_owned) {
             diagnostic = diagnostic
-                .note(format!("root module: {}", shown(&root)))
+                .note(format!("root module: {}", rename(&root)))
                 .in_root(&root, false);
         }
         diagnostic
@@ -220,7 +220,9 @@ impl Invocation {
     /// Returns the command of a remedy, quoted for the user's shell, with the root modules of the
     /// diagnostic.
     fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
-        if let Some(words) = remedy::foreign_command(remedy, diagnostic, |path| self.shown(path)) {
+        if let Some(words) =
+            remedy::foreign_command(remedy, diagnostic, |path| self.user_path(path))
+        {
             return self.quoted_words(&words);
         }
         let mut words = remedy::arguments(remedy);
@@ -249,7 +251,7 @@ impl Invocation {
         let mut words = vec!["provlock".to_owned()];
         let mut start = None;
         if let Some(directory) = directory {
-            start = Some(self.shown(directory));
+            start = Some(self.user_path(directory));
         } else if !in_each && self.directory != Path::new(".") {
             start = Some(self.directory.clone());
         }

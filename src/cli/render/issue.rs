@@ -6,7 +6,7 @@ use provlock::diagnostic::{Code, Diagnostic, Label, Severity, Threat};
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::project::VerifiedRoot;
 
-use super::foreign::{capped, shown};
+use super::foreign::{capped, safe_to_show};
 use super::identity::{Identity, identities};
 use super::verify::Verification;
 
@@ -113,7 +113,7 @@ impl Issue {
         identity: Identity,
         verification: Verification<'_>,
     ) -> Self {
-        let finding = shown(
+        let finding = safe_to_show(
             &verification.paths.at_top(finding, root),
             verification.invocation,
         );

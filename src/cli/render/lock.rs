@@ -195,7 +195,7 @@ pub(crate) fn lines_of_many<'a>(
         let place = if paths.len() > MOST_NAMED {
             count(paths.len(), many.noun())
         } else {
-            let shown = |path: &&Path| many.invocation.shown(path).display().to_string();
+            let shown = |path: &&Path| many.invocation.user_path(path).display().to_string();
             few(paths.iter().map(shown))
         };
         let mut cells = row.cells.to_vec();

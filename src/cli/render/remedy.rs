@@ -194,7 +194,7 @@ impl RepeatedFlag {
     /// The flag for a run at the top of the repository.
     pub(super) fn at_top(&self, paths: &RepositoryPaths<'_>) -> Self {
         let value = match &self.value {
-            Some(path) if self.is_path => Some(paths.shown(Path::new(path))),
+            Some(path) if self.is_path => Some(paths.text_relative_to_top(Path::new(path))),
             value => value.clone(),
         };
         Self {
@@ -314,11 +314,11 @@ fn is_current(directory: &Path) -> bool {
 pub(super) fn foreign_command(
     remedy: &Remedy,
     diagnostic: &Diagnostic,
-    shown: impl Fn(&Path) -> PathBuf,
+    user_path: impl Fn(&Path) -> PathBuf,
 ) -> Option<Vec<String>> {
     match remedy {
         Remedy::FetchMissingObjects { remote } => {
-            Some(fetch_command(remote, &shown(Path::new(""))))
+            Some(fetch_command(remote, &user_path(Path::new(""))))
         }
         Remedy::AddToGit { files, force } => {
             let command: &[&str] = if *force {
@@ -327,20 +327,20 @@ pub(super) fn foreign_command(
                 &["git", "add"]
             };
             let pattern = format!("*{}", file_name(files));
-            Some(with_paths(command, files, pattern, shown))
+            Some(with_paths(command, files, pattern, user_path))
         }
         Remedy::UntrackDataDirectory => {
             let roots = directories(diagnostic);
             let data: Vec<_> = roots.iter().map(|root| root.join(".terraform")).collect();
             let command = ["git", "rm", "-r", "--cached"];
             let pattern = ":(glob)**/.terraform/**".to_owned();
-            Some(with_paths(&command, &data, pattern, shown))
+            Some(with_paths(&command, &data, pattern, user_path))
         }
         Remedy::InstallProviders(dialect) => {
             let mut words = vec![dialect.name().to_owned()];
             // A single root module may be elsewhere. The words around it name several.
             if let [root] = directories(diagnostic) {
-                let directory: PathBuf = shown(root).components().collect();
+                let directory: PathBuf = user_path(root).components().collect();
                 if !is_current(&directory) {
                     words.push(format!("-chdir={}", directory.display()));
                 }
@@ -357,7 +357,7 @@ fn with_paths(
     command: &[&str],
     paths: &[PathBuf],
     pattern: String,
-    shown: impl Fn(&Path) -> PathBuf,
+    user_path: impl Fn(&Path) -> PathBuf,
 ) -> Vec<String> {
     const MOST: usize = 20;
     let mut words: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
@@ -367,7 +367,7 @@ fn with_paths(
     }
     for path in paths {
         let path = path.strip_prefix(".").unwrap_or(path);
-        words.push(path_argument(&shown(path)));
+        words.push(path_argument(&user_path(path)));
     }
     words
 }

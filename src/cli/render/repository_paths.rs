@@ -16,7 +16,7 @@ pub(crate) struct RepositoryPaths<'a> {
 
 impl RepositoryPaths<'_> {
     /// A path relative to the top of the repository, with slashes.
-    pub(crate) fn shown(&self, path: &Path) -> String {
+    pub(crate) fn text_relative_to_top(&self, path: &Path) -> String {
         self.relative_to_top(path)
             .display()
             .to_string()
@@ -48,10 +48,10 @@ impl RepositoryPaths<'_> {
         if self.top.is_none() {
             return diagnostic.clone();
         }
-        let shown = |path: &Path| self.shown(path);
-        let names = names(diagnostic, root, &shown);
-        let mut at_top = renamed_paths(diagnostic, root, &shown);
-        at_top.help = at_top.help.map(|help| self.help(&help, &names));
+        let rename = |path: &Path| self.text_relative_to_top(path);
+        let renamings = renamings_of(diagnostic, root, &rename);
+        let mut at_top = with_renamed_paths(diagnostic, root, &rename);
+        at_top.help = at_top.help.map(|help| self.help(&help, &renamings));
         at_top.root_modules = at_top
             .root_modules
             .map(|roots| Box::new(self.root_modules(*roots)));
@@ -59,11 +59,11 @@ impl RepositoryPaths<'_> {
     }
 
     /// The same help with files relative to the top of the repository.
-    fn help(&self, help: &Help, names: &[Renaming]) -> Help {
+    fn help(&self, help: &Help, renamings: &[Renaming]) -> Help {
         let mut at_top = Help::default();
         for part in help.parts() {
             at_top = match part {
-                HelpPart::Text(text) => at_top.and_text(renamed(text, names)),
+                HelpPart::Text(text) => at_top.and_text(replace_paths(text, renamings)),
                 HelpPart::Remedy(Remedy::Merge { file, resolve }) => at_top.and(Remedy::Merge {
                     file: self.relative_to_top(file),
                     resolve: *resolve,
@@ -121,34 +121,34 @@ impl RepositoryPaths<'_> {
     }
 }
 
-/// Returns a diagnostic whose words have paths as `shown` has them. Locations, help and root
+/// Returns a diagnostic whose words have paths as `rename` returns them. Locations, help and root
 /// modules stay.
-pub(super) fn renamed_paths(
+pub(super) fn with_renamed_paths(
     diagnostic: &Diagnostic,
     root: Option<&VerifiedRoot>,
-    shown: &impl Fn(&Path) -> String,
+    rename: &impl Fn(&Path) -> String,
 ) -> Diagnostic {
-    let names = names(diagnostic, root, shown);
+    let renamings = renamings_of(diagnostic, root, rename);
     let mut with_paths = diagnostic.clone();
     with_paths.message = match &diagnostic.named {
-        Some(about) => about.message(&shown(&about.path)),
-        None => renamed(&diagnostic.message, &names),
+        Some(about) => about.message(&rename(&about.path)),
+        None => replace_paths(&diagnostic.message, &renamings),
     };
     for note in &mut with_paths.notes {
-        *note = renamed(note, &names);
+        *note = replace_paths(note, &renamings);
     }
     for label in &mut with_paths.labels {
-        label.text = renamed(&label.text, &names);
+        label.text = replace_paths(&label.text, &renamings);
     }
     with_paths
 }
 
-/// Paths of files that a diagnostic may contain, each with the path as `shown` has it; the longest
+/// Paths of files that a diagnostic may contain, each with its new path from `rename`; the longest
 /// first. A directory may have the name of something else in the text.
-fn names(
+fn renamings_of(
     diagnostic: &Diagnostic,
     root: Option<&VerifiedRoot>,
-    shown: &impl Fn(&Path) -> String,
+    rename: &impl Fn(&Path) -> String,
 ) -> Vec<Renaming> {
     let mut paths: Vec<&Path> = Vec::new();
     for label in &diagnostic.labels {
@@ -158,18 +158,21 @@ fn names(
     }
     paths.extend(root.map(|root| &*root.lock_path));
 
-    let mut names = Vec::new();
+    let mut renamings = Vec::new();
     for path in paths {
-        let name = Renaming {
+        let renaming = Renaming {
             from: path.display().to_string(),
-            to: shown(path),
+            to: rename(path),
         };
-        if !name.from.is_empty() && name.from != name.to && !names.contains(&name) {
-            names.push(name);
+        if !renaming.from.is_empty()
+            && renaming.from != renaming.to
+            && !renamings.contains(&renaming)
+        {
+            renamings.push(renaming);
         }
     }
-    names.sort_by_key(|name| std::cmp::Reverse(name.from.len()));
-    names
+    renamings.sort_by_key(|renaming| std::cmp::Reverse(renaming.from.len()));
+    renamings
 }
 
 /// A path in a text, and the path that replaces it.
@@ -180,25 +183,28 @@ struct Renaming {
 }
 
 /// A text in which paths are replaced where they are words, or the start of a longer path.
-fn renamed(text: &str, names: &[Renaming]) -> String {
-    let mut renamed = String::with_capacity(text.len());
+fn replace_paths(text: &str, renamings: &[Renaming]) -> String {
+    let mut replaced = String::with_capacity(text.len());
     let mut rest = text;
     let mut is_start = true;
     while let Some(c) = rest.chars().next() {
-        let name = names
-            .iter()
-            .find(|name| is_start && begins_with_path(rest, &name.from));
-        if let Some(name) = name {
-            renamed += &name.to;
-            rest = &rest[name.from.len()..];
+        let mut renaming = None;
+        if is_start {
+            renaming = renamings
+                .iter()
+                .find(|renaming| begins_with_path(rest, &renaming.from));
+        }
+        if let Some(renaming) = renaming {
+            replaced += &renaming.to;
+            rest = &rest[renaming.from.len()..];
             is_start = false;
             continue;
         }
-        renamed.push(c);
+        replaced.push(c);
         is_start = c.is_whitespace() || "\"'`([{=,;".contains(c);
         rest = &rest[c.len_utf8()..];
     }
-    renamed
+    replaced
 }
 
 /// Whether a text begins with a path, or with a path below it.
@@ -223,11 +229,11 @@ mod tests {
 
     #[test]
     fn paths_are_replaced_only_where_they_are_words() {
-        let names = [
+        let renamings = [
             ("a/.terraform.lock.hcl", "live/a/.terraform.lock.hcl"),
             ("main.tf", "live/main.tf"),
         ];
-        let names = names.map(|(from, to)| Renaming {
+        let renamings = renamings.map(|(from, to)| Renaming {
             from: from.to_owned(),
             to: to.to_owned(),
         });
@@ -245,7 +251,7 @@ mod tests {
                 "x/main.tf main.tf.json domain.tf",
             ),
         ] {
-            assert_eq!(renamed(text, &names), expected);
+            assert_eq!(replace_paths(text, &renamings), expected);
         }
     }
 }

@@ -74,7 +74,9 @@ impl<'a> Verification<'a> {
 
     /// A path relative to the top of the repository, with slashes and without secrets.
     pub(crate) fn path(self, path: &Path) -> String {
-        self.invocation.secrets.redact(&self.paths.shown(path))
+        self.invocation
+            .secrets
+            .redact(&self.paths.text_relative_to_top(path))
     }
 }
 
@@ -189,7 +191,7 @@ pub(crate) fn summary(verification: Verification<'_>) -> Option<String> {
         .map(|file| {
             verification
                 .invocation
-                .shown_file(file)
+                .user_file_path(file)
                 .display()
                 .to_string()
         })

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[cfg(test)]
 use super::tests::schema;
 use super::values::{AsText, Place};
-use crate::cli::render::foreign::shown;
+use crate::cli::render::foreign::safe_to_show;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::identity::Identity;
 
@@ -80,7 +80,7 @@ pub(crate) struct ListedFinding<'a> {
 
 impl Notice {
     pub(crate) fn new(diagnostic: &Diagnostic, invocation: &Invocation) -> Self {
-        let diagnostic = shown(diagnostic, invocation);
+        let diagnostic = safe_to_show(diagnostic, invocation);
         let mut file = None;
         let mut line = None;
         let mut column = None;

@@ -102,13 +102,13 @@ impl Bill {
                 }
             }
         }
-        let mut path = safe(&paths.shown(&materials.path), secrets);
+        let mut path = safe(&paths.text_relative_to_top(&materials.path), secrets);
         if path.is_empty() {
             ".".clone_into(&mut path);
         }
         self.roots.push(Root {
             path,
-            lock_path: safe(&paths.shown(&materials.lock_path), secrets),
+            lock_path: safe(&paths.text_relative_to_top(&materials.lock_path), secrets),
             requirements: own,
             all: purls.into_values().collect(),
             is_complete: materials.is_complete,
