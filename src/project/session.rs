@@ -196,7 +196,7 @@ impl<'a> Session<'a> {
     }
 
     /// The selection without paths that do not exist; `None` if nothing is left.
-    pub(super) fn existing(&self, selection: &Selection) -> Option<Selection> {
+    pub(super) fn without_missing_paths(&self, selection: &Selection) -> Option<Selection> {
         let mut existing = selection.clone();
         existing.paths.retain(|path| self.tree().exists(path));
         if existing.paths.is_empty() && !selection.paths.is_empty() {

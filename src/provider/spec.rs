@@ -93,6 +93,15 @@ impl ProviderSpec {
         }
     }
 
+    /// A provider, written in full and without a version.
+    pub fn from_address(address: &ProviderAddress) -> Self {
+        Self {
+            address: address.clone(),
+            parts: 3,
+            version: None,
+        }
+    }
+
     /// The same version of a provider, written in full.
     #[must_use]
     pub fn in_full(&self, address: &ProviderAddress) -> Self {

@@ -190,7 +190,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         && let Some(repository) = repository
     {
         let at_base = repository.at_base(base_tree);
-        session.keep_new(&mut verified, &selection, &arguments.options(&at_base))?;
+        session.remove_known(&mut verified, &selection, &arguments.options(&at_base))?;
     }
     verified.fold();
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");

@@ -316,8 +316,8 @@ impl MoveText {
 }
 
 impl MoveGroup<'_> {
-    /// Providers with the version that they move to.
-    pub(crate) fn moves(&self) -> Vec<(ProviderAddress, Version)> {
+    /// Providers with the version that they move to; empty for a module.
+    pub(crate) fn provider_moves(&self) -> Vec<(ProviderAddress, Version)> {
         let mut moves = Vec::new();
         let Some(version) = &self.first.planned.selected.version else {
             return moves;

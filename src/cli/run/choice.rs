@@ -40,7 +40,7 @@ pub(crate) fn choose(groups: &[MoveGroup<'_>], options: &mut UpgradeOptions, ui:
         let Some(answer) = ui.ask(&format!("{text}{QUESTION}")) else {
             break BTreeSet::new();
         };
-        match numbers(&answer, rows.len()) {
+        match parse_numbers(&answer, rows.len()) {
             Some(chosen) => break chosen,
             None => {
                 text = format!(
@@ -51,38 +51,31 @@ pub(crate) fn choose(groups: &[MoveGroup<'_>], options: &mut UpgradeOptions, ui:
             }
         }
     };
-    narrow(
-        options,
-        &chosen
-            .into_iter()
-            .filter_map(|number| rows.get(number - 1).copied())
-            .collect::<Vec<_>>(),
-    );
+    let chosen: Vec<_> = chosen.iter().map(|number| rows[number - 1]).collect();
+    narrow_to(options, &chosen);
     !options.lock.providers.is_empty() || !options.calls.is_empty()
 }
 
-/// Narrows the options to these moves. A provider that was named with a version keeps it.
-fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
+/// Narrows the options to the moves of the chosen groups. A provider or a module that was named with
+/// a version keeps it.
+fn narrow_to(options: &mut UpgradeOptions, groups: &[&MoveGroup<'_>]) {
     let mut moves = BTreeSet::new();
-    let mut addresses = BTreeSet::new();
     let mut calls = BTreeMap::new();
-    for row in rows {
-        for (address, version) in row.moves() {
-            addresses.insert(address.clone());
-            moves.insert((address, version));
-        }
-        if let Subject::Module { key, .. } = &row.first.planned.subject {
-            calls.insert(key.clone(), options.calls.get(key).cloned().flatten());
+    for group in groups {
+        moves.extend(group.provider_moves());
+        if let Subject::Module { key, .. } = &group.first.planned.subject {
+            let named_version = options.calls.get(key).cloned().flatten();
+            calls.insert(key.clone(), named_version);
         }
     }
+    let addresses: BTreeSet<_> = moves.iter().map(|(address, _)| address).collect();
 
     let providers = &mut options.lock.providers;
     providers.retain(|spec| {
         spec.version().is_some() && addresses.iter().any(|address| spec.is_short_for(address))
     });
-    for address in &addresses {
-        providers.extend(address.to_string().parse::<ProviderSpec>());
-    }
+    // A provider may be in the list twice. The version of the first applies then.
+    providers.extend(addresses.into_iter().map(ProviderSpec::from_address));
     options.calls = calls;
     // The chosen calls are named one by one.
     options.modules = false;
@@ -91,7 +84,7 @@ fn narrow(options: &mut UpgradeOptions, rows: &[&MoveGroup<'_>]) {
 
 /// Parses an answer such as `1,3-5`, `1 3`, `all`, or `q` for none. Returns `None` for any other
 /// answer, and for numbers above `most`.
-fn numbers(answer: &str, most: usize) -> Option<BTreeSet<usize>> {
+fn parse_numbers(answer: &str, most: usize) -> Option<BTreeSet<usize>> {
     let mut numbers = BTreeSet::new();
     if matches!(answer.trim(), "q" | "quit" | "none") {
         return Some(numbers);
@@ -103,21 +96,21 @@ fn numbers(answer: &str, most: usize) -> Option<BTreeSet<usize>> {
         if part == "all" {
             numbers.extend(1..=most);
         } else if let Some((first, last)) = part.split_once('-') {
-            let first = number(first, most)?;
-            let last = number(last, most)?;
+            let first = parse_number(first, most)?;
+            let last = parse_number(last, most)?;
             if first > last {
                 return None;
             }
             numbers.extend(first..=last);
         } else {
-            numbers.insert(number(part, most)?);
+            numbers.insert(parse_number(part, most)?);
         }
     }
     Some(numbers)
 }
 
 /// Parses a number from 1 to `most`.
-fn number(text: &str, most: usize) -> Option<usize> {
+fn parse_number(text: &str, most: usize) -> Option<usize> {
     let number = text.trim().parse().ok()?;
     if number < 1 || number > most {
         return None;
@@ -148,7 +141,7 @@ mod tests {
             ("99999999999999999999", None),
         ] {
             assert_eq!(
-                numbers(answer, 5),
+                parse_numbers(answer, 5),
                 expected.map(|numbers| numbers.iter().copied().collect()),
                 "{answer:?}"
             );

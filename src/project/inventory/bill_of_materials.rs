@@ -82,7 +82,7 @@ impl Session<'_> {
         let read = if root.has_configuration(&self.modules) {
             self.requirements_of(&root, false)?
         } else {
-            root.without_configuration(self.tree(), "taken as it is")
+            root.unknown_requirements(self.tree(), "taken as it is")
         };
         let providers = lock_file.locks().clone();
         let modules = module_lock_file.locks().clone();

@@ -234,7 +234,7 @@ impl Session<'_> {
         // A lock file without a configuration still names the providers that the settings must
         // allow.
         if has_lock_file && !root.has_configuration(&self.modules) {
-            requirements = root.without_configuration(self.tree(), "read on its own");
+            requirements = root.unknown_requirements(self.tree(), "read on its own");
             warnings.append(&mut requirements.warnings);
         } else {
             match self.requirements_of(root, false) {

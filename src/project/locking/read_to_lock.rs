@@ -63,7 +63,7 @@ impl Session<'_> {
         let (lock_file, mut warnings) = root.lock_file()?;
         let is_stale = !is_explicit && !is_refused && !root.has_configuration(&self.modules);
         if is_stale && root.lock_bytes.is_some() {
-            let mut requirements = root.without_configuration(self.tree(), "left as it is");
+            let mut requirements = root.unknown_requirements(self.tree(), "left as it is");
             warnings.append(&mut requirements.warnings);
             return Ok(Prepared {
                 requirements,

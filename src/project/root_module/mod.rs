@@ -380,7 +380,7 @@ impl RootModule {
 
     /// Unknown requirements for a lock file without a configuration beside it, with a warning.
     /// `outcome` completes its message.
-    pub(super) fn without_configuration(&self, tree: &Tree, outcome: &str) -> Requirements {
+    pub(super) fn unknown_requirements(&self, tree: &Tree, outcome: &str) -> Requirements {
         let path = &self.lock_path;
         let (what, help) = if self.has_stack(tree) {
             ("only a stack", LOCK_STACK)

@@ -307,7 +307,7 @@ pub struct VerifiedRoot {
     /// Reason why the state, which may need more providers, is not known; `None` if it was read.
     pub unknown_state: Option<String>,
     /// Whether something could not be checked for the same reason as at the base revision, which
-    /// is no error then ([`Session::keep_new`](crate::project::Session::keep_new)).
+    /// is no error then ([`Session::remove_known`](crate::project::Session::remove_known)).
     pub has_failed_as_before: bool,
     /// Number of lock files with errors for which nothing in them was checked.
     pub unread: usize,
@@ -416,7 +416,7 @@ pub struct Suppressed {
     /// Findings that a comment in a lock file ignores.
     pub ignored: usize,
     /// Findings that the base revision has, too
-    /// ([`Session::keep_new`](crate::project::Session::keep_new)).
+    /// ([`Session::remove_known`](crate::project::Session::remove_known)).
     pub base: usize,
 }
 

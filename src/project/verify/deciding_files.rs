@@ -221,7 +221,7 @@ fn effect_of_settings(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
             return Some(not_decided(CLI_EFFECT));
         }
         if has_line_beginning_with(&text, &PERHAPS_CLI_WORDS) && !file.is_of_terragrunt() {
-            // Only a host of OpenTofu and Terraform has services.
+            // `services` is an argument of such a `host`.
             if has_line_beginning_with(&text, &["services"]) {
                 return Some(not_decided(CLI_EFFECT));
             }

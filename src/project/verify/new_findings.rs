@@ -84,32 +84,35 @@ impl Known {
 impl Session<'_> {
     /// Removes the findings and errors that the base of the change under review has, too: of the
     /// same root module, with the same message, about the same text. The base is verified with
-    /// `options`, which have git's knowledge of the base. If it cannot be read, everything is new.
+    /// `options`, which have git's knowledge of the base.
     ///
     /// Findings about the change as a whole stay. The root modules are counted by all of their
     /// findings.
     ///
     /// # Errors
     /// The errors of [`Session::verify`].
-    pub fn keep_new(
+    pub fn remove_known(
         &self,
         verified: &mut Report<VerifiedRoot>,
         selection: &Selection,
         options: &VerifyOptions<'_>,
     ) -> Result<()> {
+        // Nothing could be removed, so the base is not read.
         if !verified.has_reason_to_fail() {
             return Ok(());
         }
         let Some(base) = self.base() else {
             return Ok(());
         };
-        let Some(existing) = base.existing(selection) else {
+        // The base has none of the selected paths, so everything is new.
+        let Some(selection) = base.without_missing_paths(selection) else {
             return Ok(());
         };
-        let Ok(roots) = base.roots(&existing) else {
+        // The base cannot be read, so everything is new.
+        let Ok(roots) = base.roots(&selection) else {
             return Ok(());
         };
-        verified.leave_out(&base.verify(&roots, options)?);
+        verified.remove_known(&base.verify(&roots, options)?);
         Ok(())
     }
 }
@@ -125,7 +128,7 @@ impl Report<VerifiedRoot> {
 
     /// Removes the findings and errors that the report of the base has, too. Its paths are the
     /// same.
-    fn leave_out(&mut self, before: &Self) {
+    fn remove_known(&mut self, before: &Self) {
         let before: HashMap<_, _> = before
             .roots
             .iter()
@@ -133,7 +136,7 @@ impl Report<VerifiedRoot> {
             .collect();
         for (path, result) in &mut self.roots {
             match (&mut *result, before.get(path)) {
-                (Ok(root), Some(Ok(before))) => root.leave_out(before),
+                (Ok(root), Some(Ok(before))) => root.remove_known(before),
                 // What could not be read before either is not a mistake of the change.
                 (Err(errors), Some(Err(before))) if is_the_same_failure(errors, before) => {
                     let failed = VerifiedRoot {
@@ -162,7 +165,7 @@ impl Report<VerifiedRoot> {
 }
 
 impl VerifiedRoot {
-    fn leave_out(&mut self, before: &Self) {
+    fn remove_known(&mut self, before: &Self) {
         let dialect = self.dialect;
         let mut known = Known::of(&before.findings, before.dialect);
         let number = self.findings.len();
@@ -243,7 +246,7 @@ mod tests {
                 more_labels,
                 ..known.clone()
             });
-            now.leave_out(&report(&known));
+            now.remove_known(&report(&known));
             assert_eq!(
                 now.roots[0].1.as_ref().unwrap().findings.len(),
                 findings,

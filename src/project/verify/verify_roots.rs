@@ -270,7 +270,7 @@ impl Session<'_> {
             return Ok((unknown, None));
         }
 
-        let requirements = module.known_requirements(&self.modules, ignore_tests, resolver)?;
+        let requirements = module.requirements_or_unknown(&self.modules, ignore_tests, resolver)?;
         let reading = Reading {
             dialect: module.dialect,
             ignore_tests,
@@ -475,27 +475,26 @@ impl RootModule {
         }
     }
 
-    /// Requirements of the configuration, as far as they are known. A lock file may have no
-    /// configuration beside it.
-    fn known_requirements(
+    /// Requirements of the configuration: unknown, with a warning, for a lock file without a
+    /// configuration beside it, and none for a unit that is still empty.
+    fn requirements_or_unknown(
         &self,
         modules: &ModuleCache,
         ignore_tests: bool,
         resolver: Option<&Resolver<'_>>,
     ) -> Result<Requirements> {
         if self.lock_bytes.is_some() && !self.has_configuration(modules) {
-            return Ok(self.without_configuration(modules.tree(), "checked on its own"));
+            let outcome = "checked on its own";
+            return Ok(self.unknown_requirements(modules.tree(), outcome));
         }
         let requirements = self.requirements_with(modules, ignore_tests, true, resolver);
-        // A new `terragrunt.hcl` is often empty first. Terragrunt has nothing to run there.
-        if let Err(errors) = &requirements
-            && self.is_unit()
-            && self.lock_bytes.is_none()
-            && errors
-                .iter()
-                .all(|error| error.code == Code::NoConfiguration)
-        {
-            return Ok(Requirements::default());
+        if let Err(errors) = &requirements {
+            let mut errors = errors.iter();
+            let is_empty = errors.all(|error| error.code == Code::NoConfiguration);
+            // A new `terragrunt.hcl` is often empty first. Terragrunt has nothing to run there.
+            if is_empty && self.is_unit() && self.lock_bytes.is_none() {
+                return Ok(Requirements::default());
+            }
         }
         requirements
     }

@@ -593,7 +593,8 @@ impl<'a> From<Row<'a>> for ComparedModule<'a> {
 }
 
 impl<'a> Versions<'a> {
-    /// Versions of a provider.
+    /// The versions of a planned move of a provider; `None` for a module. It has links only if the
+    /// repository of the provider is known.
     fn of(planned: &'a Move) -> Option<Self> {
         let Subject::Provider(address) = &planned.subject else {
             return None;
@@ -604,25 +605,16 @@ impl<'a> Versions<'a> {
             releases,
             ..
         } = planned;
-        let mut release_notes = None;
-        let mut comparison = None;
-        if let Some(repository) = &releases.repository
-            && let Some(version) = &selected.version
-        {
-            release_notes = Some(repository.release_notes(version));
-            let locked_version = locked.as_ref().and_then(|locked| locked.version.as_ref());
-            comparison = locked_version.map(|locked| repository.comparison(locked, version));
-        }
         Some(Self {
             address: AsText(address),
             locked: locked.as_ref().map(|locked| &*locked.text),
             allowed: &selected.text,
-            change: change(planned),
+            change: version_change(planned),
             newest: &planned.newest.text,
             published: releases.published.map(AsText),
             newest_published: releases.newest_published.map(AsText),
-            release_notes,
-            comparison,
+            release_notes: release_notes(planned),
+            comparison: comparison(planned),
             held_back_by: planned.held_back_by.iter().map(HoldingBack::from).collect(),
             too_young: is_too_young(planned),
         })
@@ -630,7 +622,7 @@ impl<'a> Versions<'a> {
 }
 
 impl<'a> ModuleVersions<'a> {
-    /// Versions of the module of a call.
+    /// The versions of a planned move of the module of a call; `None` for a provider.
     fn of(planned: &'a Move) -> Option<Self> {
         let Subject::Module { key, source } = &planned.subject else {
             return None;
@@ -640,7 +632,7 @@ impl<'a> ModuleVersions<'a> {
             source,
             locked: planned.locked.as_ref().map(|locked| &*locked.text),
             allowed: &planned.selected.text,
-            change: change(planned),
+            change: version_change(planned),
             newest: &planned.newest.text,
             held_back_by: planned.held_back_by.iter().map(HoldingBack::from).collect(),
             too_young: is_too_young(planned),
@@ -648,7 +640,23 @@ impl<'a> ModuleVersions<'a> {
     }
 }
 
-fn change(planned: &Move) -> Option<VersionMove> {
+/// The page with the release notes of the selected version, if the repository of the provider is
+/// known.
+fn release_notes(planned: &Move) -> Option<String> {
+    let repository = planned.releases.repository.as_ref()?;
+    Some(repository.release_notes(planned.selected.version.as_ref()?))
+}
+
+/// The page that compares the locked version with the selected one, if the repository of the
+/// provider is known.
+fn comparison(planned: &Move) -> Option<String> {
+    let repository = planned.releases.repository.as_ref()?;
+    let locked = planned.locked.as_ref()?.version.as_ref()?;
+    Some(repository.comparison(locked, planned.selected.version.as_ref()?))
+}
+
+/// The change between the locked and the selected version; `None` if one of them is no version.
+fn version_change(planned: &Move) -> Option<VersionMove> {
     VersionMove::between(
         planned.locked.as_ref()?.version.as_ref()?,
         planned.selected.version.as_ref()?,
