@@ -154,7 +154,8 @@ impl Invocation {
         }
     }
 
-    /// The diagnostic with paths in its words as [`Invocation::user_path`] has them. Locations stay.
+    /// The diagnostic with paths in its words as [`Invocation::user_path`] returns them. Locations
+    /// stay.
     pub(crate) fn with_user_paths(&self, diagnostic: &Diagnostic) -> Diagnostic {
         if self.directory == Path::new(".") {
             return diagnostic.clone();

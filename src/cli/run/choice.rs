@@ -56,8 +56,8 @@ pub(crate) fn choose(groups: &[MoveGroup<'_>], options: &mut UpgradeOptions, ui:
     !options.lock.providers.is_empty() || !options.calls.is_empty()
 }
 
-/// Narrows the options to the moves of the chosen groups. A provider or a module that was named with
-/// a version keeps it.
+/// Narrows the options to the moves of the chosen groups. A provider or a module that was named
+/// with a version keeps it.
 fn narrow_to(options: &mut UpgradeOptions, groups: &[&MoveGroup<'_>]) {
     let mut moves = BTreeSet::new();
     let mut calls = BTreeMap::new();
