@@ -89,7 +89,7 @@ impl Candidate {
         is_blob_on_disk(&path, &self.blob)
     }
 
-    /// Whether git wrote the file from the commit's blob, and no other program has written it since.
+    /// Whether git wrote the file from the commit's blob, and no program has written it since.
     fn is_checked_out(&self, top: &Path, entry: &IndexEntry) -> bool {
         let Ok(metadata) = top.join(&self.path).symlink_metadata() else {
             return false;

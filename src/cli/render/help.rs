@@ -118,8 +118,8 @@ impl Invocation {
         self.directory.join(path).components().collect()
     }
 
-    /// [`Invocation::user_path`] for a file. A path that leads up ends in a directory that it need not
-    /// enter. The address of a package stays.
+    /// [`Invocation::user_path`] for a file. A path that leads up ends in a directory that it need
+    /// not enter. The address of a package stays.
     pub(crate) fn user_file_path(&self, path: &Path) -> PathBuf {
         if path.to_string_lossy().contains("://") {
             return path.to_owned();
