@@ -468,7 +468,7 @@ pub enum Tracking {
 }
 
 /// A finding with a location.
-pub(super) fn finding(
+pub(super) fn finding_at(
     code: Code,
     message: impl Into<Message>,
     location: &Location,

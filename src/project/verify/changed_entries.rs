@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::audited_root::{AuditedRoot, FileState, finding};
+use super::audited_root::{AuditedRoot, FileState, finding_at};
 use super::base::{Base, BaseLockFile};
 use super::publisher_added::is_required_at_base;
 use crate::diagnostic::words::count;
@@ -84,7 +84,7 @@ pub(super) fn hashes_replaced<T: EntryKind>(
 ) -> Diagnostic {
     let added = change.hashes_added();
     let location = first_hash(entry, |hash| added.contains(hash) && is_meant(hash));
-    finding(Code::HashesReplaced, message, location, "").help(Remedy::verify_online())
+    finding_at(Code::HashesReplaced, message, location, "").help(Remedy::verify_online())
 }
 
 /// An entry that the change moves to an older version.
@@ -96,7 +96,7 @@ pub(super) fn downgrade<T: EntryKind>(
 ) -> Option<Diagnostic> {
     let (old, new) = (change.old.as_ref()?.version()?, entry.locked.version()?);
     let message = format!("{name} was downgraded from {old} to {new}");
-    (new < old).then(|| finding(Code::Downgrade, message, entry.version(), "").help(help))
+    (new < old).then(|| finding_at(Code::Downgrade, message, entry.version(), "").help(help))
 }
 
 /// Location of the first hash of an entry for which `is_meant` returns `true`, else of the entry.
@@ -189,7 +189,7 @@ fn contradicts_base(
     let message =
         format!("the zh hashes of {release} differ from those in the lock files of the base");
     let location = first_hash(entry, |hash| is_zh(hash) && !recorded.contains(hash));
-    Some(finding(Code::HashesReplaced, message, location, "").help(Remedy::verify_online()))
+    Some(finding_at(Code::HashesReplaced, message, location, "").help(Remedy::verify_online()))
 }
 
 fn is_zh(hash: &Hash) -> bool {
@@ -291,7 +291,7 @@ fn not_checked(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
         ),
     };
     let location = first_hash(entry, |hash| added.contains(hash));
-    let warning = finding(Code::HashNotChecked, message, location, "");
+    let warning = finding_at(Code::HashNotChecked, message, location, "");
     Some(warning.help(Remedy::verify_online()))
 }
 

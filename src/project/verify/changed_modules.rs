@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::audited_root::{AuditedRoot, finding};
+use super::audited_root::{AuditedRoot, finding_at};
 use super::base::BaseFacts;
 use super::changed_entries::{check_changes, downgrade, hashes_replaced};
 use super::publisher_added::new_publisher;
@@ -38,7 +38,7 @@ fn check_module(
     // A branch moves on purpose.
     let may_move = locked::may_move(&entry.locked, root.module.dialect);
     let replaced = |message: String, note: String| {
-        let error = finding(Code::HashesReplaced, message, entry.package(), "").note(note);
+        let error = finding_at(Code::HashesReplaced, message, entry.package(), "").note(note);
         let error = error.help(Remedy::verify_online());
         if may_move {
             Diagnostic {
@@ -113,7 +113,7 @@ fn module_not_checked(
     }
     let name = LockedModule::label_name(&entry.address);
     let message = format!("{name} was locked, and nothing on this machine confirms its hashes");
-    let warning = finding(Code::HashNotChecked, message, entry.package(), "");
+    let warning = finding_at(Code::HashNotChecked, message, entry.package(), "");
     Some(warning.help(Remedy::verify_online()))
 }
 

@@ -100,7 +100,7 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
     }
     let mut findings = Vec::new();
     for (effect, paths) in &by_effect {
-        findings.push(finding(change, effect, paths));
+        findings.push(finding_about(change, effect, paths));
     }
     findings
 }
@@ -157,7 +157,7 @@ fn effect_if_unread(change: &ReviewedChange, path: &Path, kind: DecidingKind) ->
 }
 
 /// The finding about files with the same effect.
-fn finding(change: &ReviewedChange, effect: &Effect, paths: &[&Path]) -> Diagnostic {
+fn finding_about(change: &ReviewedChange, effect: &Effect, paths: &[&Path]) -> Diagnostic {
     let shown: Vec<_> = paths.iter().map(|path| change.shown(path)).collect();
     let names = few(shown.iter().map(|path| path.display()));
     let verb = if shown.len() == 1 {

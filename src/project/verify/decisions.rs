@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::affected::is_affected;
-use super::audited_root::{AuditedRoot, FileState, finding};
+use super::audited_root::{AuditedRoot, FileState, finding_at};
 use super::base::{Base, BaseFacts};
 use super::changed_entries::demanded_by;
 use super::readings::Reading;
@@ -389,6 +389,6 @@ fn moved_to<'a>(change: &'a ReviewedChange, directory: &Path) -> Option<&'a Path
 
 /// A note about a decision.
 pub(super) fn decision(message: String, location: &Location) -> Diagnostic {
-    let note = finding(Code::DecisionChanged, message, location, "");
+    let note = finding_at(Code::DecisionChanged, message, location, "");
     note.help("make sure that this is intended")
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::audited_root::{
-    AuditedRoot, FileState, LockFileNeed, Obstacle, Tracking, VerifiedRoot, finding,
+    AuditedRoot, FileState, LockFileNeed, Obstacle, Tracking, VerifiedRoot, finding_at,
 };
 use crate::configuration::{DATA_DIRECTORY, Requirements};
 use crate::diagnostic::{
@@ -25,7 +25,7 @@ pub(super) fn state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
                 report.findings.push(warning.clone());
             }
         }
-        report.not_shared = missing(root);
+        report.not_shared = check_missing(root);
         report.needs_lock_file = root.needs_lock_file();
         return;
     }
@@ -39,7 +39,7 @@ pub(super) fn state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 
 /// The missing lock file of a configuration that requires providers, and warnings about
 /// requirements that are not known.
-fn missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+fn check_missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     if root.expected != LockFileNeed::Always {
         return Vec::new();
     }
@@ -216,7 +216,7 @@ pub(super) fn hashes<T: EntryKind>(entries: &[Entry<T>], dialect: Dialect) -> Ve
         for (hash, location) in &entry.hashes {
             if !hash.is_known() {
                 let message = format!("unknown scheme of the hash {hash}");
-                let warning = finding(Code::UnknownHashScheme, message, location, "");
+                let warning = finding_at(Code::UnknownHashScheme, message, location, "");
                 findings.push(warning.help("remove the hash unless a newer tool recorded it"));
             } else if !hash.is_well_formed() {
                 findings.push(malformed_hash::<T>(hash, location));
@@ -249,7 +249,7 @@ fn order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic>
         let pattern = Pattern::text("the hashes of ")
             .and_names(T::BLOCK, [T::name(&entry.address, dialect)])
             .and_text(" are unsorted or duplicated");
-        let warning = finding(Code::UnsortedHashes, pattern, location, label);
+        let warning = finding_at(Code::UnsortedHashes, pattern, location, label);
         return Some(warning.help(Remedy::RepairLockFile));
     }
     None

@@ -5,7 +5,7 @@ use std::mem::take;
 
 use memchr::memmem;
 
-use super::audited_root::{VerifiedRoot, finding};
+use super::audited_root::{VerifiedRoot, finding_at};
 use super::base::BaseLockFile;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{CommentLine, EntryKind, LockFileOf};
@@ -139,7 +139,7 @@ fn read<T: EntryKind>(lock_file: &LockFileOf<T>) -> Comments<T> {
             }
             (Err(message), _) => (Code::InvalidIgnore, message),
         };
-        let invalid = finding(code, message, &location, "");
+        let invalid = finding_at(code, message, &location, "");
         comments.invalid.push(invalid.help(USAGE));
     }
     comments
@@ -155,7 +155,7 @@ impl<T: EntryKind> Ignore<T> {
         let code = self.code;
         let name = T::name(&self.address, dialect);
         let message = format!("this comment ignores {code}, but {name} has no such finding");
-        finding(Code::UnusedIgnore, message, &self.location, "").help("remove it")
+        finding_at(Code::UnusedIgnore, message, &self.location, "").help("remove it")
     }
 
     fn applies_later(&self, dialect: Dialect) -> Diagnostic {
@@ -164,7 +164,7 @@ impl<T: EntryKind> Ignore<T> {
         let message = format!(
             "the comment that ignores {code} for {name} is new; this change is checked without it"
         );
-        let warning = finding(Code::PolicyChanged, message, &self.location, "");
+        let warning = finding_at(Code::PolicyChanged, message, &self.location, "");
         warning.help("review its reason: it applies from the next change on")
     }
 }

@@ -1,6 +1,6 @@
 //! Comparison of installed packages with locked ones.
 
-use super::audited_root::{AuditedRoot, VerifiedRoot, finding};
+use super::audited_root::{AuditedRoot, VerifiedRoot, finding_at};
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy};
 use crate::packages::archive;
 use crate::provider::AddressParts;
@@ -62,7 +62,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
                 help.and_text(": ")
                     .and(Remedy::InstallProviders(module.dialect))
             };
-            let error = finding(Code::InstalledPackageDiffers, message, &entry.block, "")
+            let error = finding_at(Code::InstalledPackageDiffers, message, &entry.block, "")
                 .note(format!("{package}: {why}"))
                 .help(help);
             report.findings.push(error);

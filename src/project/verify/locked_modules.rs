@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::audited_root::{AuditedRoot, VerifiedRoot, finding};
+use super::audited_root::{AuditedRoot, VerifiedRoot, finding_at};
 use super::file;
 use super::installed_modules;
 use super::requests::{self, LockedRequest};
@@ -72,7 +72,7 @@ fn compare_calls(root: &AuditedRoot<'_>, lock_file: &ModuleLockFile, report: &mu
             "{} is locked, but the configuration does not call it",
             LockedModule::label_name(&entry.address)
         );
-        let mut warning = finding(Code::ModuleLockStale, message, &entry.block, "");
+        let mut warning = finding_at(Code::ModuleLockStale, message, &entry.block, "");
         warning.severity = Severity::Warning;
         report.findings.push(warning.help(Remedy::LockModules));
     }
@@ -104,12 +104,12 @@ fn faults(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic
     let mut findings = Vec::new();
     if let Some(why) = locked::fault(&entry.locked, root.module.dialect) {
         let code = Code::ModulePackageForeign;
-        let error = finding(code, format!("{name} {why}"), entry.package(), "");
+        let error = finding_at(code, format!("{name} {why}"), entry.package(), "");
         findings.push(error.help(again.clone()));
     }
     if !entry.locked.hashes.iter().any(Hash::is_known) {
         let message = format!("{name} has no hash that could identify its package");
-        let error = finding(Code::NoHashes, message, &entry.block, "");
+        let error = finding_at(Code::NoHashes, message, &entry.block, "");
         findings.push(error.help(again));
     }
     findings

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::audited_root::{AuditedRoot, finding};
+use super::audited_root::{AuditedRoot, finding_at};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::lockfile::module_name;
 use crate::modules::origin;
@@ -59,7 +59,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         let name = module_name(&part.key);
         let message =
             format!("the source of {name} is unknown, so allowed-modules was not checked");
-        let error = finding(Code::ModuleNotAllowed, message, &part.location, "")
+        let error = finding_at(Code::ModuleNotAllowed, message, &part.location, "")
             .help("write the source as a string, so that the policy can allow it");
         findings.push(error);
     }

@@ -1,6 +1,6 @@
 //! Findings about module calls that are not pinned.
 
-use super::audited_root::{AuditedRoot, finding};
+use super::audited_root::{AuditedRoot, finding_at};
 use crate::configuration::ModuleCall;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::modules::Unpinned;
@@ -46,7 +46,7 @@ fn unpinned(call: &ModuleCall, why: &Unpinned) -> Diagnostic {
             "add ?digest=sha256: with its digest",
         ),
     };
-    finding(
+    finding_at(
         Code::ModuleRefFloating,
         message,
         &call.location,

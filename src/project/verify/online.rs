@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::audited_root::{AuditedRoot, Online, VerifiedRoot, finding};
-use super::platforms::{self, ComparedEntry, missing, single};
+use super::audited_root::{AuditedRoot, Online, VerifiedRoot, finding_at};
+use super::platforms::{self, ComparedEntry, finding_without_h1, single};
 use super::platforms_lost::{self, KnownReleases};
 use super::policy;
 use super::requests;
@@ -244,7 +244,7 @@ impl<'a> EntryCheck<'a> {
         if let Some(location) = unconfirmed {
             let message = format!("{mirror} does not confirm all recorded hashes");
             let note = "no package from it has them; only a registry knows the published hashes";
-            let warning = finding(Code::HashNotChecked, message, location, "")
+            let warning = finding_at(Code::HashNotChecked, message, location, "")
                 .note(note)
                 .help(Remedy::verify_online())
                 .about(&entry.address);
@@ -303,8 +303,8 @@ impl<'a> EntryCheck<'a> {
                 without_hash.push(platform.clone());
             }
         }
-        let missing = missing(root, entry, &without_hash);
-        self.result.has_unknown_platforms |= missing.is_some() || !is_complete;
+        let without_h1 = finding_without_h1(root, entry, &without_hash);
+        self.result.has_unknown_platforms |= without_h1.is_some() || !is_complete;
 
         // The packages that may have the other recorded h1.
         let mut compared = ComparedHashes::default();
@@ -330,7 +330,7 @@ impl<'a> EntryCheck<'a> {
             && hashes.all(|(hash, _)| {
                 evidence.of_release.contains(hash) || compared.published.contains(hash)
             });
-        self.report(&compared, has_every_package, missing);
+        self.report(&compared, has_every_package, without_h1);
         self.result.evidence = evidence;
         Ok(())
     }
@@ -356,7 +356,7 @@ impl<'a> EntryCheck<'a> {
         &mut self,
         compared: &ComparedHashes,
         has_every_package: bool,
-        missing: Option<Diagnostic>,
+        without_h1: Option<Diagnostic>,
     ) {
         let unpublished = by_published_data(&compared.unpublished, has_every_package);
         let count = compared.unpublished.len();
@@ -366,7 +366,7 @@ impl<'a> EntryCheck<'a> {
         }
         // A single hash that is not published is the only finding.
         if count == 0 || !compared.published.is_empty() {
-            self.result.findings.extend(missing);
+            self.result.findings.extend(without_h1);
         }
         if count > 0 {
             let finding = self.unpublished(&unpublished, &compared.unpublished);
@@ -469,7 +469,7 @@ impl<'a> EntryCheck<'a> {
         let Some(message) = changed.or(unknown) else {
             return Ok(None);
         };
-        let note = finding(Code::SigningKeyChanged, message, self.entry.version(), "");
+        let note = finding_at(Code::SigningKeyChanged, message, self.entry.version(), "");
         let help = "ask the publisher, and not the registry, whether the key has changed";
         let help = Help::text(help).and_owner_allows(Code::SigningKeyChanged);
         Ok(Some(note.help(help)))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::audited_root::{AuditedRoot, VerifiedRoot, finding};
+use super::audited_root::{AuditedRoot, VerifiedRoot, finding_at};
 use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Pattern, Remedy};
 use crate::lockfile::Entry;
@@ -83,7 +83,7 @@ pub(super) fn compare<'a>(
             },
         }
     }
-    findings.extend(missing(root, entry, &without_hash));
+    findings.extend(finding_without_h1(root, entry, &without_hash));
     findings.extend(wrong_exceptions(root, entry, |platform| {
         let listed = known.listed.as_ref();
         listed.is_some_and(|listed| listed.contains(platform))
@@ -107,7 +107,7 @@ pub(super) fn compare<'a>(
                 unknown.len()
             )
         };
-        let error = finding(Code::PlatformNotCovered, message, &entry.block, "");
+        let error = finding_at(Code::PlatformNotCovered, message, &entry.block, "");
         let error = error.note(format!("required: {}", enumerate(&required)));
         findings.push(error.help(root.lock_remedy()).about(&entry.address));
         unknown.clear();
@@ -130,7 +130,7 @@ fn compare_with_all<'a>(root: &AuditedRoot<'_>, entry: &'a Entry) -> ComparedEnt
         };
     }
     let message = "no h1 is recorded, but all platforms are required".to_owned();
-    let error = finding(Code::PlatformNotCovered, message, &entry.block, "");
+    let error = finding_at(Code::PlatformNotCovered, message, &entry.block, "");
     ComparedEntry {
         entry,
         findings: vec![error.help(root.lock_remedy()).about(&entry.address)],
@@ -181,7 +181,7 @@ pub(super) fn add_compared(
         platforms: Some(root.named_platforms().to_vec()),
     };
     for entry in entries {
-        let warning = finding(Code::PlatformNotKnown, message.clone(), &entry.block, "")
+        let warning = finding_at(Code::PlatformNotKnown, message.clone(), &entry.block, "")
             .note(format!("not confirmed: {names}"))
             .help(online.clone())
             .about(&entry.address);
@@ -221,7 +221,7 @@ pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
         platforms: Some(Vec::new()),
         ..LockRemedy::default()
     });
-    let warning = finding(Code::SinglePlatform, message, &entry.block, "")
+    let warning = finding_at(Code::SinglePlatform, message, &entry.block, "")
         .help(help.and_text(", or set platforms in provlock.toml"))
         .about(&entry.address);
     Some(warning)
@@ -229,7 +229,7 @@ pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
 
 /// The finding for platforms without an `h1:`; `None` without such platforms. One command adds all
 /// hashes, so the findings of all entries are folded.
-pub(super) fn missing(
+pub(super) fn finding_without_h1(
     root: &AuditedRoot<'_>,
     entry: &Entry,
     platforms: &[Platform],
@@ -242,7 +242,7 @@ pub(super) fn missing(
         .and_text(" for ")
         .and_names(PLATFORM, platforms.iter().map(ToString::to_string))
         .and_text(" is recorded");
-    let error = finding(Code::PlatformMissing, pattern, &entry.block, "");
+    let error = finding_at(Code::PlatformMissing, pattern, &entry.block, "");
     Some(error.help(root.lock_remedy()))
 }
 
@@ -262,7 +262,7 @@ pub(super) fn not_published<'a>(
     let help = Help::text("lock a different version, or remove the platform; ")
         .and_exempt(root.name(&entry.address), platform);
     let published = format!("published for {}", listed.join(", "));
-    finding(Code::PlatformMissing, pattern, entry.version(), &published).help(help)
+    finding_at(Code::PlatformMissing, pattern, entry.version(), &published).help(help)
 }
 
 /// Warnings about platforms that the locked version has although the settings exempt the provider

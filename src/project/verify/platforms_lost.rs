@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::audited_root::{AuditedRoot, VerifiedRoot, finding};
+use super::audited_root::{AuditedRoot, VerifiedRoot, finding_at};
 use super::platforms::PLATFORM;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, LockRemedy, Pattern, Severity};
@@ -120,7 +120,7 @@ impl LostPlatforms {
                 pattern = pattern.and_text(format!(" and {unnamed}"));
             }
         }
-        let mut finding = finding(Code::PlatformsLost, pattern, &entry.block, "");
+        let mut finding = finding_at(Code::PlatformsLost, pattern, &entry.block, "");
         if self.is_required(root, entry) {
             finding.severity = Severity::Error;
         }

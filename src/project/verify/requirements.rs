@@ -1,6 +1,6 @@
 //! Findings about differences between entries and the requirements of the configuration.
 
-use super::audited_root::{AuditedRoot, FileState, finding};
+use super::audited_root::{AuditedRoot, FileState, finding_at};
 use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::{Entry, EntryKind};
@@ -63,7 +63,7 @@ fn no_hashes(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
         "{what} recorded for {}, so any package would be accepted",
         root.release(entry)
     );
-    Some(finding(Code::NoHashes, message, &entry.block, "").help(root.lock_remedy()))
+    Some(finding_at(Code::NoHashes, message, &entry.block, "").help(root.lock_remedy()))
 }
 
 /// Compares an entry with the requirement for its provider: the version with the constraints, or
@@ -81,7 +81,7 @@ fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> 
         };
         let message = format!("{name} is locked at {version}, but {asks}");
         let code = Code::VersionOutsideConstraints;
-        let mut error = finding(code, message, entry.version(), "");
+        let mut error = finding_at(code, message, entry.version(), "");
         for declaration in &requirement.declarations {
             if !declaration.constraints.allows(version) {
                 error = declaration.mark(error, &declaration.location, "asked for here");
@@ -126,7 +126,7 @@ pub(super) fn constraints_differ<T: EntryKind>(
     };
     let message =
         format!("the lock file records {recorded} for {name}, but {source} has {required}");
-    let finding = finding(
+    let finding = finding_at(
         code,
         message,
         entry.constraints().unwrap_or(&entry.block),
@@ -161,7 +161,7 @@ fn outside_recorded(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic>
     let message =
         format!("{name} is locked at {version}, but {records} the constraints {recorded}");
     let code = Code::VersionOutsideConstraints;
-    let error = finding(code, message, entry.version(), "").at_each(location, "recorded here");
+    let error = finding_at(code, message, entry.version(), "").at_each(location, "recorded here");
     let note = "they are treated as required, because the configuration is not completely known";
     Some(error.note(note).help(Remedy::upgrade(name)))
 }
@@ -179,7 +179,7 @@ fn not_required(
     }
     let name = root.name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not require it");
-    let mut warning = finding(Code::ProviderNotRequired, message, &entry.block, "");
+    let mut warning = finding_at(Code::ProviderNotRequired, message, &entry.block, "");
     if let Some(requirement) = by_state {
         let declarations = requirement.declarations.iter();
         let locations = declarations.map(|declaration| &declaration.location);

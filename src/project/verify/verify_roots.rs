@@ -96,7 +96,7 @@ impl Session<'_> {
         }
         self.finish();
 
-        let coverage = coverage(roots, options, &results);
+        let coverage = count_coverage(roots, options, &results);
         let paths = roots.list.iter().map(|root| root.path.clone());
         Ok(Report {
             roots: paths.zip(results).collect(),
@@ -178,7 +178,7 @@ impl Session<'_> {
         }
         let progress = |package: &_, progress| self.note_progress(package, progress);
 
-        let tracked = tracked(module, options);
+        let tracked = ask_tracking(module, options);
         let base = facts.map(|facts| Base::new(facts, module));
         let mut had_lock_file = false;
         let mut had_module_lock_file = false;
@@ -221,7 +221,7 @@ impl Session<'_> {
             platforms: platforms.as_ref(),
             cache: self.hash_cache.as_ref(),
             dev_overrides: self.connections.dev_overrides(*dialect)?,
-            tracked_data: tracked_data(module, &tracked, options),
+            tracked_data: tracked_data_files(module, &tracked, options),
             tracked,
             // A lock file that the base has must not disappear, even where none would be needed.
             expected: if had_lock_file {
@@ -367,7 +367,7 @@ fn remove_reported_patterns(findings: &mut Vec<Diagnostic>, results: &[Result<Ve
 
 /// Facts of version control about a root module. It is not asked about lock files under other
 /// names.
-fn tracked(root: &RootModule, options: &VerifyOptions<'_>) -> Tracked {
+fn ask_tracking(root: &RootModule, options: &VerifyOptions<'_>) -> Tracked {
     match options.version_control {
         Some(control) if root.found.lock_name.is_none() => {
             let has_modules = root.module_lock_bytes.is_some();
@@ -379,7 +379,11 @@ fn tracked(root: &RootModule, options: &VerifyOptions<'_>) -> Tracked {
 
 /// Tracked files of data directories, as the user knows them, also in modules whose hidden files
 /// Terragrunt copies.
-fn tracked_data(root: &RootModule, tracked: &Tracked, options: &VerifyOptions<'_>) -> Vec<PathBuf> {
+fn tracked_data_files(
+    root: &RootModule,
+    tracked: &Tracked,
+    options: &VerifyOptions<'_>,
+) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for file in &tracked.data_files {
         files.push(root.lock_path.with_file_name(file));
@@ -401,7 +405,7 @@ fn tracked_data(root: &RootModule, tracked: &Tracked, options: &VerifyOptions<'_
 }
 
 /// Counts root modules and skipped directories by their results.
-fn coverage(
+fn count_coverage(
     roots: &Roots,
     options: &VerifyOptions<'_>,
     results: &[Result<VerifiedRoot>],

@@ -1,6 +1,6 @@
 //! Findings about new versions that are younger than the policy allows.
 
-use super::audited_root::{AuditedRoot, finding};
+use super::audited_root::{AuditedRoot, finding_at};
 use crate::diagnostic::{Code, Diagnostic, Remedy, Severity};
 use crate::lockfile::Entry;
 use crate::packages::DemandedAge;
@@ -55,13 +55,13 @@ fn check_age(root: &AuditedRoot<'_>, entry: &Entry, demanded: DemandedAge) -> Op
     }
     let Some((dates, source)) = dates else {
         let message = format!("{release} is new, and its age was not checked against min-age");
-        let mut warning = finding(Code::VersionTooYoung, message, entry.version(), "");
+        let mut warning = finding_at(Code::VersionTooYoung, message, entry.version(), "");
         warning.severity = Severity::Warning;
         return Some(warning.help(Remedy::verify_online()));
     };
     let not_old_enough =
         demanded.rejects(|| dates.published(&entry.address, &entry.locked.version, source))?;
     let message = format!("{release} may not be used yet: {}", not_old_enough.why);
-    let error = finding(Code::VersionTooYoung, message, entry.version(), "");
+    let error = finding_at(Code::VersionTooYoung, message, entry.version(), "");
     Some(error.help("wait until it is old enough, or lock an older version"))
 }
