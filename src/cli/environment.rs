@@ -19,7 +19,7 @@ const SECRET: [&str; 6] = [
 ];
 
 /// Reads the process environment once. `secrets` collects the secrets that the run learns.
-pub(crate) fn environment(secrets: &Secrets) -> Environment {
+pub(crate) fn read_environment(secrets: &Secrets) -> Environment {
     let mut environment = Environment {
         home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
         current_directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),

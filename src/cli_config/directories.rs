@@ -37,7 +37,7 @@ pub(super) fn main_files(environment: &Environment, dialect: Dialect) -> Vec<Pat
         (Dialect::Tofu, true) => &["tofu.rc", "terraform.rc"],
         (Dialect::Terraform, true) => &["terraform.rc"],
     };
-    let base = base(environment);
+    let base = find_base_directory(environment);
     let mut files: Vec<_> = names
         .iter()
         .filter_map(|name| Some(base.as_ref()?.join(name)))
@@ -57,7 +57,7 @@ pub(super) fn directory(environment: &Environment, dialect: Dialect) -> Option<P
 /// The directories of helper programs: OpenTofu's and Terraform's default search path for plugins.
 pub(super) fn plugin_directories(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
     let platform = Platform::current().to_string();
-    let own = base(environment).map(|base| base.join(DATA_DIRECTORY));
+    let own = find_base_directory(environment).map(|base| base.join(DATA_DIRECTORY));
     [own, xdg_directory(environment, dialect, "XDG_DATA_HOME")]
         .into_iter()
         .flatten()
@@ -128,7 +128,7 @@ fn directory_in(
     dialect: Dialect,
     xdg_variable: &str,
 ) -> Option<PathBuf> {
-    let own = base(environment).map(|base| base.join(DATA_DIRECTORY));
+    let own = find_base_directory(environment).map(|base| base.join(DATA_DIRECTORY));
     if own.as_deref().is_some_and(Path::exists) {
         own
     } else {
@@ -149,7 +149,7 @@ fn xdg_directory(environment: &Environment, dialect: Dialect, variable: &str) ->
 }
 
 /// The directory of OpenTofu's and Terraform's per-user files.
-fn base(environment: &Environment) -> Option<PathBuf> {
+fn find_base_directory(environment: &Environment) -> Option<PathBuf> {
     if cfg!(windows) {
         environment.path_variable("APPDATA")
     } else {

@@ -170,7 +170,7 @@ impl OwnSettings {
         shown: &impl Fn(&Path) -> PathBuf,
     ) -> Result<Self> {
         let text = match content {
-            Ok(Some(bytes)) => text(bytes),
+            Ok(Some(bytes)) => decode_text(bytes),
             Ok(None) => return Ok(Self::None),
             Err(error) => Err(error),
         };
@@ -280,7 +280,7 @@ impl Settings {
     /// finds. `shown` is its path as the user knows it. Its globs are relative to `base`, which is
     /// absolute and without symlinks.
     pub fn named(shown: &Path, bytes: Vec<u8>, base: &Path) -> Result<Self> {
-        let text = text(bytes).map_err(|error| Diagnostic::io("read", shown, &error))?;
+        let text = decode_text(bytes).map_err(|error| Diagnostic::io("read", shown, &error))?;
         Self::parse(&SourceFile::new(shown, text), base.join(shown))
             .map(|settings| settings.relative_to(base))
     }
@@ -326,7 +326,7 @@ fn not_topmost(table: &CacheTable, above: &Path) -> Diagnostic {
     error.help(format!("move [cache] to {}", above.display()))
 }
 
-fn text(bytes: Vec<u8>) -> std::io::Result<String> {
+fn decode_text(bytes: Vec<u8>) -> std::io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let is_utf16 = files::is_utf16(error.as_bytes());
         let what = if is_utf16 {

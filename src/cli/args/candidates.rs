@@ -9,7 +9,7 @@ use provlock::project::{ModuleFetching, Session, SessionOptions};
 use provlock::provider::Dialect;
 use provlock::system::Secrets;
 
-use crate::cli::environment::environment;
+use crate::cli::environment::read_environment;
 
 /// Platforms for which providers are commonly published, the most used ones first.
 const PLATFORMS: &str = "linux_amd64 linux_arm64 darwin_arm64 darwin_amd64 windows_amd64 windows_arm64 windows_386 \
@@ -44,7 +44,7 @@ pub(crate) fn providers() -> Vec<CompletionCandidate> {
     let mut options = SessionOptions::default();
     // A completion is shown at once or not at all, and has no place for errors.
     options.modules = ModuleFetching::Never;
-    let Ok(session) = Session::new(environment(&Secrets::default()), options) else {
+    let Ok(session) = Session::new(read_environment(&Secrets::default()), options) else {
         return Vec::new();
     };
     let Ok(root) = session.open(&directory()) else {

@@ -204,9 +204,9 @@ fn compare(
         None => detected_dialect(pair).unwrap_or_default(),
     };
     let entries = if pair.is_of_modules() {
-        Entries::Modules(entries(pair, dialect, warnings)?)
+        Entries::Modules(changed_entries(pair, dialect, warnings)?)
     } else {
-        Entries::Providers(entries(pair, dialect, warnings)?)
+        Entries::Providers(changed_entries(pair, dialect, warnings)?)
     };
     Ok((dialect, entries))
 }
@@ -219,7 +219,8 @@ fn detected_dialect(pair: &Pair) -> Option<Dialect> {
         .find_map(lockfile::detect_dialect)
 }
 
-fn entries<T: EntryKind>(
+/// Returns the entries that differ between the two lock files. Adds the warnings about the files.
+fn changed_entries<T: EntryKind>(
     pair: &Pair,
     dialect: Dialect,
     warnings: &mut Vec<Diagnostic>,
@@ -516,7 +517,7 @@ impl Revision {
             object = git::resolve(here, name).map_err(or_name_two_files)?;
         }
         // HEAD has no commit before the first one is made.
-        let is_unborn = name == "HEAD" && object.is_none() && git::branch(here)?.is_some();
+        let is_unborn = name == "HEAD" && object.is_none() && git::current_branch(here)?.is_some();
         if is_unborn {
             object = git::empty_tree(here)?;
         }
@@ -634,7 +635,7 @@ impl Revisions {
             paths.extend(files.paths.iter().cloned());
             new_files = Some((new, files));
         } else if recursive {
-            let entries = git::entries(here, is_lock_file)?;
+            let entries = git::list_entries(here, is_lock_file)?;
             paths.extend(entries.into_keys().map(PathBuf::from));
         } else {
             paths.extend(names.map(PathBuf::from));

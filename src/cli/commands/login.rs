@@ -12,7 +12,7 @@ use provlock::provider::{Dialect, Hostname};
 use provlock::system::{Token, token_variable};
 
 use crate::cli::args::{NoRequestsArgs, OWN};
-use crate::cli::environment::environment;
+use crate::cli::environment::read_environment;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
@@ -50,7 +50,7 @@ pub(crate) struct LogoutArgs {
 }
 
 pub(crate) fn login(arguments: &LoginArgs, ui: &Ui) -> Result<Outcome> {
-    let host = host(&arguments.host)?;
+    let host = parse_host(&arguments.host)?;
     let (credentials, dialect) = credentials(ui)?;
     if arguments.check {
         return check(&host, &credentials, ui);
@@ -69,7 +69,7 @@ pub(crate) fn login(arguments: &LoginArgs, ui: &Ui) -> Result<Outcome> {
 }
 
 pub(crate) fn logout(arguments: &LogoutArgs, ui: &Ui) -> Result<Outcome> {
-    let host = host(&arguments.host)?;
+    let host = parse_host(&arguments.host)?;
     let (credentials, _) = credentials(ui)?;
     let winner = variable_that_wins(&host, &credentials);
     let (origin, was_there) = credentials.forget(&host)?;
@@ -97,14 +97,14 @@ fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome>
     Ok(Outcome::Found)
 }
 
-fn host(text: &str) -> Result<Hostname> {
+fn parse_host(text: &str) -> Result<Hostname> {
     Hostname::parse(text)
         .map_err(|error| Diagnostic::error(Code::InvalidArgument, error.to_string()).into())
 }
 
 fn credentials(ui: &Ui) -> Result<(Credentials, Dialect)> {
-    let environment = environment(&ui.invocation.secrets);
-    let dialect = dialect(ui);
+    let environment = read_environment(&ui.invocation.secrets);
+    let dialect = dialect_of_current_directory(ui);
     let config = cli_config::load(&environment, dialect)?;
     ui.warn(&config.warnings);
     for line in &config.debug {
@@ -115,7 +115,7 @@ fn credentials(ui: &Ui) -> Result<(Credentials, Dialect)> {
 
 /// The dialect of the root module in the current directory, whose tool will look for the token; the
 /// default one if there is none.
-fn dialect(ui: &Ui) -> Dialect {
+fn dialect_of_current_directory(ui: &Ui) -> Dialect {
     if let Some(dialect) = ui.global.dialect {
         return dialect;
     }

@@ -32,7 +32,7 @@ use provlock::system::Secrets;
 use serde_json::json;
 
 use super::args::{self, GlobalArgs, OutputFormat};
-use super::environment::environment;
+use super::environment::read_environment;
 use super::interrupt;
 use super::render::help::Invocation;
 use super::render::remedy::repeated_flags;
@@ -140,7 +140,7 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
         _ if global.output.json => OutputFormat::Json,
         _ => OutputFormat::Text,
     };
-    let environment = environment(&Secrets::default());
+    let environment = read_environment(&Secrets::default());
     let mut invocation = Invocation::new(global.chdir.as_deref());
     invocation.secrets = environment.secrets.clone();
     invocation.data_directory = environment.path_variable("TF_DATA_DIR");

@@ -185,7 +185,7 @@ fn commit_and_reference(
         return Ok(Some((sha.to_owned(), reference.to_owned())));
     }
     let sha = git::resolve(directory, "HEAD^{commit}")?;
-    let branch = git::branch(directory)?;
+    let branch = git::current_branch(directory)?;
     match (sha, branch) {
         (Some(sha), Some(branch)) => Ok(Some((sha, branch))),
         _ => Ok(None),

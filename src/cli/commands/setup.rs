@@ -92,15 +92,15 @@ fn write(ui: &Ui) -> Result<()> {
     let mut changed = false;
     for (name, line) in ATTRIBUTES {
         // A different file may set the attributes already.
-        if git::attributes(&top, &["merge", "diff"], name)? != ["provlock", "provlock"] {
+        if git::read_attributes(&top, &["merge", "diff"], name)? != ["provlock", "provlock"] {
             add_line(&top.join(ATTRIBUTES_FILE), line)?;
             ui.status(&format!("Added to {ATTRIBUTES_FILE}: {line}"));
             changed = true;
         }
     }
     for (variable, value) in CONFIGURATION {
-        if git::configured(variable)?.as_deref() != Some(value) {
-            git::configure(variable, value)?;
+        if git::read_variable(variable)?.as_deref() != Some(value) {
+            git::set_variable(variable, value)?;
             ui.status(&format!("Set {variable} to: {value}"));
             changed = true;
         }

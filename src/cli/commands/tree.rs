@@ -22,7 +22,7 @@ use crate::cli::render::json::{
     AsText, ProviderUse, RequiredProvider, Roots as JsonRoots, TreeRoot, raw,
 };
 use crate::cli::render::tree::text;
-use crate::cli::render::versions::{self as usage, uses};
+use crate::cli::render::versions::{self as usage, group_by_provider};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::start;
 use crate::cli::ui::Ui;
@@ -247,7 +247,7 @@ fn show_versions(
     roots: &Roots,
     ui: &Ui,
 ) -> Result<Outcome> {
-    let mut uses = uses(versions);
+    let mut uses = group_by_provider(versions);
     if !named.is_empty() {
         if let Some(unknown) = named
             .iter()

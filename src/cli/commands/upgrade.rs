@@ -160,7 +160,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             .iter()
             .filter_map(|(path, root)| Some((path, root.as_ref().ok()?.plan.as_ref()?)));
         if !choose(
-            &table::groups(done.map(|(path, plan)| (path.as_path(), plan))),
+            &table::group_moves(done.map(|(path, plan)| (path.as_path(), plan))),
             &mut options,
             ui,
         ) {
@@ -185,7 +185,7 @@ const MOST_REASONS: usize = 10;
 /// Prints the result, and shows the upgrades, made or possible, and what holds others back.
 fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui) {
     let is_dry = options.lock.dry_run;
-    let groups = table::groups(results.plans());
+    let groups = table::group_moves(results.plans());
     let mut edited = BTreeSet::new();
     for (_, plan) in results.plans() {
         edited.extend(table::edited(&plan.edits));

@@ -24,7 +24,7 @@ use crate::cli::render::repository_paths::RepositoryPaths;
 use crate::cli::render::run_facts::RunFacts;
 use crate::cli::render::style::TextStyle;
 use crate::cli::render::verify::{self as text, Verification};
-use crate::cli::render::versions::uses;
+use crate::cli::render::versions::group_by_provider;
 use crate::cli::render::{github, gitlab, html, json, junit, markdown, sarif};
 use crate::cli::run::base::set_base;
 use crate::cli::run::outcome::Outcome;
@@ -242,7 +242,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             at_top: &ui.invocation.at_top(&paths),
         },
         many: Many::of(&roots, &selection, &ui.invocation).map(|many| many.without_needs(&checked)),
-        uses: versions.as_ref().map(uses).unwrap_or_default(),
+        uses: versions.as_ref().map(group_by_provider).unwrap_or_default(),
         unrecognised: if roots.is_empty() {
             Vec::new()
         } else {

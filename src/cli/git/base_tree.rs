@@ -11,7 +11,7 @@ use provlock::diagnostic::Diagnostic;
 use provlock::project::ReviewedChange;
 use provlock::system::{Overlay, ReadBlob, Replaced};
 
-use super::command::{native_path, read_blobs, size_limit, sizes};
+use super::command::{native_path, read_blobs, read_sizes, size_limit};
 
 /// Maximum size in bytes of a file that is read together with others although nothing may name it.
 const SMALL: u64 = 64 << 10;
@@ -50,7 +50,7 @@ impl BaseFile {
 /// Makes the tree of a revision. `directory` is the current one, and `files` are relative to `top`.
 /// `added` are files of the work tree that git does not track yet. Files that meet one of the
 /// conditions `together` are read together.
-pub(super) fn overlay(
+pub(super) fn make_overlay(
     directory: &Path,
     top: &Path,
     files: &BaseFiles,
@@ -159,7 +159,7 @@ impl Blobs {
     /// Reads the blobs of a batch, without blobs that are too large, and without large ones that
     /// are read only if something names them.
     fn read_batch(&self, batch: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<u8>>> {
-        let sizes = sizes(&self.top, batch.iter().map(String::as_str))?;
+        let sizes = read_sizes(&self.top, batch.iter().map(String::as_str))?;
         let mut objects = BTreeMap::new();
         for (object, size) in &sizes {
             let Some(path) = self.paths.get(object) else {

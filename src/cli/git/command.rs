@@ -54,26 +54,24 @@ pub(super) struct Output {
 
 /// The object name of the commit or tree of a revision; `None` if git does not know the revision.
 pub(crate) fn resolve(directory: &Path, revision: &str) -> Result<Option<String>> {
-    found(
-        directory,
-        [
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            revision,
-        ],
-    )
+    let arguments = [
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        "--end-of-options",
+        revision,
+    ];
+    first_line_or_none(directory, arguments)
 }
 
 /// The full name of the branch that is checked out; `None` for a detached HEAD.
-pub(crate) fn branch(directory: &Path) -> Result<Option<String>> {
-    found(directory, ["symbolic-ref", "--quiet", "HEAD"])
+pub(crate) fn current_branch(directory: &Path) -> Result<Option<String>> {
+    first_line_or_none(directory, ["symbolic-ref", "--quiet", "HEAD"])
 }
 
 /// The object name of a tree without files, which every repository has.
 pub(crate) fn empty_tree(directory: &Path) -> Result<Option<String>> {
-    found(directory, ["hash-object", "-t", "tree", "--stdin"])
+    first_line_or_none(directory, ["hash-object", "-t", "tree", "--stdin"])
 }
 
 /// Returns the full names that are references.
@@ -81,7 +79,7 @@ pub(crate) fn references(directory: &Path, names: &[String]) -> Result<Vec<Strin
     let arguments = ["for-each-ref", "--format=%(refname)", "--"]
         .into_iter()
         .chain(names.iter().map(String::as_str));
-    let printed = successful(directory, arguments)?;
+    let printed = run_successfully(directory, arguments)?;
     let printed = String::from_utf8_lossy(&printed);
     // Git also lists references below a name.
     Ok(printed
@@ -93,28 +91,22 @@ pub(crate) fn references(directory: &Path, names: &[String]) -> Result<Vec<Strin
 
 /// The names of the remotes.
 pub(crate) fn remotes(directory: &Path) -> Result<Vec<String>> {
-    let printed = successful(directory, ["remote"])?;
-    Ok(String::from_utf8_lossy(&printed)
-        .lines()
-        .map(str::to_owned)
-        .collect())
+    let printed = run_successfully(directory, ["remote"])?;
+    let printed = String::from_utf8_lossy(&printed);
+    Ok(printed.lines().map(str::to_owned).collect())
 }
 
 /// Whether the repository has an object whose ID begins with these hexadecimal digits.
 pub(crate) fn object_exists(directory: &Path, digits: &str) -> Result<bool> {
-    let printed = successful(
-        directory,
-        ["rev-parse", &format!("--disambiguate={digits}")],
-    )?;
+    let option = format!("--disambiguate={digits}");
+    let printed = run_successfully(directory, ["rev-parse", &option])?;
     Ok(!printed.is_empty())
 }
 
 /// The best common ancestor of two objects from [`resolve`], if they have one.
 pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
-    found(
-        Path::new("."),
-        ["merge-base", "--end-of-options", one, other],
-    )
+    let arguments = ["merge-base", "--end-of-options", one, other];
+    first_line_or_none(Path::new("."), arguments)
 }
 
 /// The only best common ancestor of two commits of a repository; `None` if they have none here, or
@@ -138,14 +130,15 @@ pub(super) fn only_merge_base(top: &Path, one: &str, other: &str) -> Result<Opti
 /// Number of commits that are in `included` and not in `excluded`.
 pub(super) fn commits_between(top: &Path, excluded: &str, included: &str) -> Result<usize> {
     let range = format!("{excluded}..{included}");
-    let printed = successful(top, ["rev-list", "--count", "--end-of-options", &range])?;
+    let printed = run_successfully(top, ["rev-list", "--count", "--end-of-options", &range])?;
     Ok(first_line(&printed).parse().unwrap_or_default())
 }
 
 /// Whether a revision, whose object comes from [`resolve`], is a directory such as `HEAD:app`.
 pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
     Ok(revision.contains(':')
-        && found(Path::new("."), ["cat-file", "-t", object])?.as_deref() == Some("tree"))
+        && first_line_or_none(Path::new("."), ["cat-file", "-t", object])?.as_deref()
+            == Some("tree"))
 }
 
 /// A file of a working tree.
@@ -162,7 +155,7 @@ pub(crate) struct Entry {
 
 /// The wanted files in a directory and below, by their paths, which are compared faster as texts:
 /// tracked ones with what is staged, and new ones that are not ignored.
-pub(crate) fn entries(
+pub(crate) fn list_entries(
     directory: &Path,
     is_wanted: impl Fn(&Path) -> bool,
 ) -> Result<BTreeMap<OsString, Entry>> {
@@ -175,10 +168,10 @@ pub(crate) fn entries(
         "--others",
         "--exclude-standard",
     ];
-    let printed = successful(directory, listing)?;
+    let printed = run_successfully(directory, listing)?;
     let mut entries = BTreeMap::new();
     for line in printed.split(|byte| *byte == 0) {
-        if let Some((path, entry)) = listed_entry(line)
+        if let Some((path, entry)) = parse_entry(line)
             && is_wanted(&path)
         {
             entries.insert(path.into_os_string(), entry);
@@ -188,7 +181,7 @@ pub(crate) fn entries(
 }
 
 /// Reads `? PATH`, or `TAG MODE OBJECT STAGE`, a tab and the path.
-fn listed_entry(line: &[u8]) -> Option<(PathBuf, Entry)> {
+fn parse_entry(line: &[u8]) -> Option<(PathBuf, Entry)> {
     if let Some(path) = line.strip_prefix(b"? ") {
         return Some((native_path(path), Entry::default()));
     }
@@ -196,7 +189,7 @@ fn listed_entry(line: &[u8]) -> Option<(PathBuf, Entry)> {
     let (tag, words) = std::str::from_utf8(&line[..tab]).ok()?.split_once(' ')?;
     let entry = Entry {
         is_tracked: true,
-        blob: blob(words, 1),
+        blob: blob_in_words(words, 1),
         is_link: words.starts_with("12"),
         is_omitted: tag == "S",
     };
@@ -216,42 +209,39 @@ pub(crate) struct StagedChange {
 
 /// The paths at which the index differs from a commit. Git reads only the trees that differ.
 pub(crate) fn staged_changes(top: &Path, commit: &str) -> Result<Vec<StagedChange>> {
-    let options = [
+    let arguments = [
+        "diff-index",
         "--cached",
         "--raw",
         "-z",
         "--no-renames",
         "--no-abbrev",
         "--ignore-submodules=none",
+        commit,
+        "--",
     ];
-    let printed = successful(
-        top,
-        ["diff-index"]
-            .into_iter()
-            .chain(options)
-            .chain([commit, "--"]),
-    )?;
+    let printed = run_successfully(top, arguments)?;
     let mut fields = printed.split(|byte| *byte == 0);
-    // `:MODE MODE OBJECT OBJECT STATUS` of the commit and the index, and then the path.
-    let changes = std::iter::from_fn(|| {
-        let words = std::str::from_utf8(fields.next()?)
-            .ok()?
-            .strip_prefix(':')?;
-        let is_submodule = words.split(' ').take(2).any(|mode| mode == "160000");
-        let was_link = words.starts_with("12");
-        Some(StagedChange {
-            path: native_path(fields.next()?),
-            before: blob(words, 2),
-            was_link,
-            is_submodule,
-        })
-    });
-    Ok(changes.collect())
+    let mut changes = Vec::new();
+    while let (Some(words), Some(path)) = (fields.next(), fields.next()) {
+        // `:MODE MODE OBJECT OBJECT STATUS` of the commit and the index.
+        let words = std::str::from_utf8(words).unwrap_or_default();
+        let Some(words) = words.strip_prefix(':') else {
+            break;
+        };
+        changes.push(StagedChange {
+            path: native_path(path),
+            before: blob_in_words(words, 2),
+            was_link: words.starts_with("12"),
+            is_submodule: words.split(' ').take(2).any(|mode| mode == "160000"),
+        });
+    }
+    Ok(changes)
 }
 
 /// The object name among words that begin with a mode, if that is the mode of a file or of a
 /// symbolic link.
-pub(super) fn blob(words: &str, index: usize) -> Option<String> {
+pub(super) fn blob_in_words(words: &str, index: usize) -> Option<String> {
     let is_blob = words.starts_with("10") || words.starts_with("12");
     if is_blob {
         words.split(' ').nth(index).map(str::to_owned)
@@ -262,7 +252,11 @@ pub(super) fn blob(words: &str, index: usize) -> Option<String> {
 
 /// The files of a kind that match one of the patterns in any directory. Their paths are compared
 /// faster as texts.
-pub(crate) fn listed(top: &Path, kind: &[&str], patterns: &[&str]) -> Result<BTreeSet<OsString>> {
+pub(crate) fn list_files(
+    top: &Path,
+    kind: &[&str],
+    patterns: &[&str],
+) -> Result<BTreeSet<OsString>> {
     let mut arguments = vec!["ls-files".to_owned(), "-z".to_owned()];
     arguments.push("--full-name".to_owned());
     arguments.extend(kind.iter().map(ToString::to_string));
@@ -350,12 +344,12 @@ pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<I
         .and_then(Output::successful)
         .unwrap_or_default();
     let fields: Vec<&[u8]> = printed.split(|byte| *byte == 0).collect();
-    fields.chunks_exact(4).map(ignore_rule).collect()
+    fields.chunks_exact(4).map(parse_ignore_rule).collect()
 }
 
 /// The rule in the four fields that `git check-ignore` prints about a path; `None` if no rule
 /// ignores it.
-fn ignore_rule(fields: &[&[u8]]) -> Option<IgnoreRule> {
+fn parse_ignore_rule(fields: &[&[u8]]) -> Option<IgnoreRule> {
     let [file, line, pattern, _] = fields else {
         return None;
     };
@@ -393,7 +387,7 @@ pub(crate) fn read_blobs(
     let mut rest = printed.as_slice();
     let mut contents = BTreeMap::new();
     while !rest.is_empty() {
-        let Some((object, content, after)) = batch_entry(rest) else {
+        let Some((object, content, after)) = parse_batch_entry(rest) else {
             let missing = missing_file(directory, objects, &first_line(rest));
             return Err(missing
                 .unwrap_or_else(|| unreadable(directory, rest))
@@ -424,7 +418,7 @@ pub(super) fn size_limit(path: &Path) -> u64 {
 }
 
 /// The sizes of blobs in bytes, without missing ones.
-pub(super) fn sizes<'a>(
+pub(super) fn read_sizes<'a>(
     directory: &Path,
     objects: impl Iterator<Item = &'a str>,
 ) -> Result<BTreeMap<String, u64>> {
@@ -447,15 +441,14 @@ pub(super) fn sizes<'a>(
 }
 
 /// Reads `OBJECT blob SIZE`, a line break, that many bytes and a line break.
-fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
+fn parse_batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
     let line_end = text.iter().position(|byte| *byte == b'\n')?;
     let header = std::str::from_utf8(&text[..line_end]).ok()?;
-    let mut words = header.split(' ');
-    let (object, _, size) = (
-        words.next()?,
-        words.next()?,
-        words.next()?.parse::<usize>().ok()?,
-    );
+    let words: Vec<_> = header.split(' ').collect();
+    let [object, _, size] = words[..] else {
+        return None;
+    };
+    let size = size.parse().ok()?;
     let (content, rest) = text[line_end + 1..].split_at_checked(size)?;
     Some((object.to_owned(), content, rest.strip_prefix(b"\n")?))
 }
@@ -464,7 +457,7 @@ fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
 pub(super) fn unreadable(directory: &Path, answer: &[u8]) -> Diagnostic {
     let answer = first_line(answer);
     if let Some(help) = help_for_partial_clone(directory) {
-        return missing("a file").help(help);
+        return missing_part("a file").help(help);
     }
     let error = Diagnostic::error(
         Code::Io,
@@ -484,11 +477,11 @@ fn missing_file(
         .find(|(object, _)| report.contains(**object))?;
     let help = help_for_partial_clone(directory)?;
     let path = path.strip_prefix(directory).unwrap_or(path);
-    Some(missing(&path.display().to_string()).help(help))
+    Some(missing_part(&path.display().to_string()).help(help))
 }
 
 /// The error for a part of the repository that a partial clone lacks.
-fn missing(what: &str) -> Diagnostic {
+fn missing_part(what: &str) -> Diagnostic {
     let message = format!(
         "this partial clone lacks {what} of a commit that is compared, and provlock fetches nothing"
     );
@@ -505,7 +498,7 @@ fn help_for_partial_clone(directory: &Path) -> Option<Help> {
         "--get-regexp",
         r"^remote\..*\.promisor$",
     ];
-    let printed = successful(directory, arguments).ok()?;
+    let printed = run_successfully(directory, arguments).ok()?;
     // Each entry is the name of the variable, a line break and the value.
     for entry in printed.split(|byte| *byte == 0) {
         let remote = std::str::from_utf8(entry).ok().and_then(|entry| {
@@ -547,33 +540,37 @@ pub(crate) fn merge_file(
 
 /// The top directory of the working tree, from git.
 pub(crate) fn top_directory() -> Result<PathBuf> {
-    let output = successful(Path::new("."), ["rev-parse", "--show-toplevel"])?;
+    let output = run_successfully(Path::new("."), ["rev-parse", "--show-toplevel"])?;
     Ok(native_path(output.strip_suffix(b"\n").unwrap_or(&output)))
 }
 
 /// The value of a configuration variable, from any of git's files.
-pub(crate) fn configured(variable: &str) -> Result<Option<String>> {
-    found(Path::new("."), ["config", "--get", variable])
+pub(crate) fn read_variable(variable: &str) -> Result<Option<String>> {
+    first_line_or_none(Path::new("."), ["config", "--get", variable])
 }
 
 /// Sets a configuration variable of this repository.
-pub(crate) fn configure(variable: &str, value: &str) -> Result<()> {
-    successful(Path::new("."), ["config", "--local", variable, value]).map(drop)
+pub(crate) fn set_variable(variable: &str, value: &str) -> Result<()> {
+    run_successfully(Path::new("."), ["config", "--local", variable, value]).map(drop)
 }
 
 /// The values of attributes of a path below `directory`, in the order of `names`.
-pub(crate) fn attributes(directory: &Path, names: &[&str], path: &str) -> Result<Vec<String>> {
+pub(crate) fn read_attributes(directory: &Path, names: &[&str], path: &str) -> Result<Vec<String>> {
     let mut arguments: Vec<OsString> = vec!["check-attr".into(), "-z".into()];
     arguments.extend(names.iter().chain(&["--", path]).map(OsString::from));
-    let output = successful(directory, arguments)?;
+    let output = run_successfully(directory, arguments)?;
     let fields = output.split(|byte| *byte == 0).skip(2).step_by(3);
     Ok(fields
         .map(|value| String::from_utf8_lossy(value).into_owned())
         .collect())
 }
 
-/// The first line of git's output; `None` if its exit code means that git has found nothing.
-fn found<const N: usize>(directory: &Path, arguments: [&str; N]) -> Result<Option<String>> {
+/// Runs git, and returns the first line of its output; `None` if its exit code means that git has
+/// found nothing.
+fn first_line_or_none<const N: usize>(
+    directory: &Path,
+    arguments: [&str; N],
+) -> Result<Option<String>> {
     let output = run(directory, Paths::Literal, arguments, b"")?;
     match output.status.code() {
         Some(0) => Ok(Some(first_line(&output.stdout))),
@@ -582,7 +579,7 @@ fn found<const N: usize>(directory: &Path, arguments: [&str; N]) -> Result<Optio
     }
 }
 
-pub(super) fn successful<A: Into<OsString>>(
+pub(super) fn run_successfully<A: Into<OsString>>(
     directory: &Path,
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<Vec<u8>> {
@@ -729,7 +726,7 @@ impl Output {
             } else {
                 "a directory"
             };
-            return missing(what).help(help);
+            return missing_part(what).help(help);
         }
         let is_in_repository =
             std::env::current_dir().is_ok_and(|directory| repository::top(&directory).is_some());

@@ -11,8 +11,8 @@ mod tree;
 mod work_tree;
 
 pub(crate) use command::{
-    attributes, branch, configure, configured, empty_tree, entries, is_directory, merge_base,
-    merge_file, resolve, top_directory,
+    current_branch, empty_tree, is_directory, list_entries, merge_base, merge_file,
+    read_attributes, read_variable, resolve, set_variable, top_directory,
 };
 pub(crate) use repositories::Repositories;
 pub(crate) use repository::{Before, Repository};

@@ -22,8 +22,8 @@ use provlock::system::{Overlay, Tree, canonicalize, files, parallel};
 
 use super::base_tree::{self, BaseFiles, IsMeant, is_read_by_name};
 use super::command::{
-    Entry, IgnoreRule, StagedChange, commits_between, entries, ignore_rules, is_blob,
-    is_blob_on_disk, listed, only_merge_base, read_blobs, resolve, staged_changes,
+    Entry, IgnoreRule, StagedChange, commits_between, ignore_rules, is_blob, is_blob_on_disk,
+    list_entries, list_files, only_merge_base, read_blobs, resolve, staged_changes,
 };
 use super::links::{self, LinkedFile};
 use super::revision::{self, Commit};
@@ -132,7 +132,8 @@ impl Repository {
             Some(_) if !self.holds(root) => Tracking::Unknown,
             Some(_) => {
                 let names = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-                let list_others = || listed(&self.top, &["--others", "--exclude-standard"], &names);
+                let list_others =
+                    || list_files(&self.top, &["--others", "--exclude-standard"], &names);
                 match self.others.get_or_init(list_others) {
                     Err(_) => Tracking::Unknown,
                     Ok(others) if others.contains(path.as_os_str()) => Tracking::Untracked,
@@ -251,7 +252,7 @@ impl Repository {
     /// git does not know the commit.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, ReviewedChange)>> {
         let (now, differences) = parallel::both(
-            || entries(&self.top, |path| self.is_listed(path)),
+            || list_entries(&self.top, |path| self.is_listed(path)),
             || self.differences_from(revision),
         );
         let Some(base) = differences? else {
@@ -412,7 +413,7 @@ impl Repository {
             }
         }
         let together = [is_read_by_name, may_decide];
-        base_tree::overlay(&self.directory, &self.top, changed, added, &together)
+        base_tree::make_overlay(&self.directory, &self.top, changed, added, &together)
     }
 
     /// Whether a file is read, or its name matters.
@@ -572,7 +573,7 @@ impl Repository {
             &usual
         };
         self.tracked
-            .get_or_init(|| listed(&self.top, &["--cached"], patterns))
+            .get_or_init(|| list_files(&self.top, &["--cached"], patterns))
     }
 
     /// A warning if git cannot list the tracked files.

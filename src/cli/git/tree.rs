@@ -10,8 +10,8 @@ use anyhow::Result;
 use provlock::diagnostic::{self, Diagnostic};
 use provlock::system::{Tree, canonicalize, files, repository};
 
-use super::base_tree::{BaseFile, BaseFiles, IsMeant, is_read_by_name, overlay};
-use super::command::{native_path, size_limit, successful};
+use super::base_tree::{BaseFile, BaseFiles, IsMeant, is_read_by_name, make_overlay};
+use super::command::{native_path, run_successfully, size_limit};
 
 /// Wanted files of a revision. Nothing is read from the work tree.
 pub(crate) struct RevisionFiles {
@@ -40,7 +40,7 @@ impl RevisionFiles {
         }
         options.extend(["--end-of-options", object].map(OsStr::new));
         options.extend(paths.iter().map(|path| path.as_os_str()));
-        let mut wanted = listed(directory, &options)?;
+        let mut wanted = list_objects(directory, &options)?;
         wanted.retain(|path, _| is_wanted(Path::new(path)));
 
         // The file behind a link may be anywhere in the revision.
@@ -51,9 +51,9 @@ impl RevisionFiles {
                 top = repository::top(&current).unwrap_or(top);
             }
             let whole = ["--full-tree", "--end-of-options", object].map(OsStr::new);
-            files = listed(&top, &whole)?;
+            files = list_objects(&top, &whole)?;
         }
-        let overlay = overlay(&current, &top, &files, [], &[is_read_by_name])?;
+        let overlay = make_overlay(&current, &top, &files, [], &[is_read_by_name])?;
         Ok(Self {
             paths: wanted.into_keys().map(PathBuf::from).collect(),
             tree: Tree::Revision(Arc::new(overlay.alone())),
@@ -101,10 +101,10 @@ fn is_link(file: &BaseFile) -> bool {
 }
 
 /// The files that `git ls-tree` lists.
-fn listed(directory: &Path, options: &[&OsStr]) -> Result<BaseFiles> {
+fn list_objects(directory: &Path, options: &[&OsStr]) -> Result<BaseFiles> {
     let mut arguments = vec!["ls-tree".into(), "-r".into(), "-z".into()];
     arguments.extend(options.iter().map(OsString::from));
-    let printed = successful(directory, arguments)?;
+    let printed = run_successfully(directory, arguments)?;
     let mut files = BaseFiles::new();
     for entry in printed.split(|byte| *byte == 0) {
         // Each is the mode, the type and the object name, separated by spaces, a tab and the path.

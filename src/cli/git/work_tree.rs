@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 use super::base_tree::{BaseFile, BaseFiles};
 use super::command::{
     EMPTY, FALSE, Paths, is_blob, is_blob_on_disk, native_path, native_text, read_blobs, run,
-    run_with, successful,
+    run_successfully, run_with,
 };
 
 /// Maximum size of a pointer of Git LFS in bytes.
@@ -374,7 +374,7 @@ impl IndexEntry {
 fn read_index(top: &Path) -> Result<BTreeMap<PathBuf, IndexEntry>> {
     /// Number of lines about the status of a file, which follow its path.
     const STATUS_LINES: usize = 5;
-    let printed = successful(top, ["ls-files", "-z", "--stage", "--debug"])?;
+    let printed = run_successfully(top, ["ls-files", "-z", "--stage", "--debug"])?;
     let mut entries = BTreeMap::new();
     let mut fields = printed.split(|byte| *byte == 0);
     let mut words = fields.next().unwrap_or_default();

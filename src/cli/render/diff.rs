@@ -11,7 +11,7 @@ use provlock::provider::{Dialect, Hash};
 use sha2::{Digest as _, Sha256};
 
 use super::foreign::{printable, printable_lines};
-use super::row::{Row, SchemeCounts, symbol};
+use super::row::{Row, SchemeCounts, symbol_of};
 use super::style::{Color, TextStyle, count, group_by, paint};
 use super::table::{ALARM, Cell, Piece, Table, TableRow};
 
@@ -107,7 +107,7 @@ fn table_row(row: &Row<'_>) -> TableRow {
     });
 
     // A warning first, then the other changes.
-    let mut symbol = symbol(row.action);
+    let mut symbol = symbol_of(row.action);
     let mut details = Vec::new();
     if let Some(warning) = row.replaced() {
         symbol = ALARM;

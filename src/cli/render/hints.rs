@@ -10,7 +10,7 @@ use provlock::project::{DialectReason, LockedRootModule, RootModule};
 use provlock::provider::{Dialect, Platform};
 use provlock::settings::PlatformSelection;
 
-use super::lock::{h1_count, not_covered};
+use super::lock::{find_not_covered, h1_count};
 use super::verify::names;
 
 /// Fact about a root module that was locked, in the order of the lines.
@@ -83,7 +83,7 @@ pub(crate) fn lock_hints(locked: &LockedRootModule, is_check: bool) -> Vec<Hint>
     }
     let not_covered = providers
         .iter()
-        .find_map(|report| not_covered(locked, report));
+        .find_map(|report| find_not_covered(locked, report));
     hints.extend(not_covered.cloned().map(Hint::NotCovered));
     if is_check {
         hints.extend(not_compared(locked));

@@ -49,7 +49,7 @@ pub(crate) fn verify(
     lines.extend(verification.not_checked());
     let mut paragraphs = Vec::new();
     for line in lines {
-        paragraphs.push(format!("<p>{}</p>\n", text(&line, invocation)));
+        paragraphs.push(format!("<p>{}</p>\n", escape_text(&line, invocation)));
     }
     let findings = match causes {
         [] => "<p>Nothing was found.</p>\n".to_owned(),
@@ -63,14 +63,14 @@ pub(crate) fn verify(
          <h2>Locked versions</h2>\n{}",
         numbers.concat(),
         paragraphs.concat(),
-        versions::table(uses).html(|part| text(part, invocation)),
+        versions::table(uses).html(|part| escape_text(part, invocation)),
     );
     document("provlock verify", &body)
 }
 
 /// Returns the page of `tree --recursive`: locked versions and their root modules.
 pub(crate) fn tree(uses: &[ProviderUse<'_>], invocation: &Invocation) -> String {
-    let table = versions::table(uses).html(|part| text(part, invocation));
+    let table = versions::table(uses).html(|part| escape_text(part, invocation));
     document(
         "provlock tree",
         &format!("<div id=\"filter\"></div>\n{table}"),
@@ -107,7 +107,7 @@ fn finding(cause: &Diagnostic, verification: Verification<'_>) -> String {
         roots = details(
             directories
                 .iter()
-                .map(|path| text(&verification.path(path), invocation)),
+                .map(|path| escape_text(&verification.path(path), invocation)),
         );
     }
 
@@ -117,13 +117,13 @@ fn finding(cause: &Diagnostic, verification: Verification<'_>) -> String {
         let place = format!("{}:{}", position.path, position.start.0);
         paragraphs.push(format!(
             "<code>{}</code> {}",
-            text(&place, invocation),
-            text(&position.text, invocation)
+            escape_text(&place, invocation),
+            escape_text(&position.text, invocation)
         ));
     }
-    paragraphs.extend(issue.notes.iter().map(|note| text(note, invocation)));
+    paragraphs.extend(issue.notes.iter().map(|note| escape_text(note, invocation)));
     if let Some(help) = &issue.help {
-        paragraphs.push(format!("<b>help:</b> {}", text(help, invocation)));
+        paragraphs.push(format!("<b>help:</b> {}", escape_text(help, invocation)));
     }
     let mut parts = String::new();
     for paragraph in paragraphs {
@@ -133,12 +133,12 @@ fn finding(cause: &Diagnostic, verification: Verification<'_>) -> String {
     format!(
         "<article class=\"{severity}\">\n<h3>{}</h3>\n<p><span>{severity}</span> {}</p>\n\
          {parts}{roots}</article>\n",
-        text(&issue.message, invocation),
+        escape_text(&issue.message, invocation),
         issue.code
     )
 }
 
 /// Text without secrets that is neither markup nor the end of an attribute.
-fn text(text: &str, invocation: &Invocation) -> String {
+fn escape_text(text: &str, invocation: &Invocation) -> String {
     escape(printable(&invocation.secrets.redact(text))).into_owned()
 }

@@ -23,7 +23,7 @@ pub(crate) struct Identity {
 
 /// Returns the identities of all findings and then of all failures, in the order of
 /// [`Verification::all`]. Equal ones are numbered.
-pub(crate) fn identities(verification: Verification<'_>) -> Vec<Identity> {
+pub(crate) fn compute_identities(verification: Verification<'_>) -> Vec<Identity> {
     let mut identities = Vec::new();
     let mut equal_before: HashMap<String, usize> = HashMap::new();
     let failures = verification.errors.iter().map(|error| (None, error));

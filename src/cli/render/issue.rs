@@ -7,7 +7,7 @@ use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::project::VerifiedRoot;
 
 use super::foreign::{capped, safe_to_show};
-use super::identity::{Identity, identities};
+use super::identity::{Identity, compute_identities};
 use super::verify::Verification;
 
 /// A finding, or a reason why something was not checked: without secrets, and with paths from the
@@ -74,7 +74,7 @@ impl Position {
 impl Issue {
     /// Findings and failures, in this order.
     pub(crate) fn all(verification: Verification<'_>) -> Vec<Self> {
-        let mut identities = identities(verification).into_iter();
+        let mut identities = compute_identities(verification).into_iter();
         let mut issues = Vec::new();
         for (root, finding) in verification.all() {
             // A finding about no root module is shown at the top of the repository.

@@ -14,7 +14,7 @@ use provlock::provider::{Dialect, Platform, ProviderAddress};
 
 use super::causes::Many;
 use super::json::AsText;
-use super::row::{Row, symbol};
+use super::row::{Row, symbol_of};
 use super::style::{Symbol, TextStyle, bytes, count, enumerate, numbers, symbol_rows};
 
 /// Text about a root module that was locked.
@@ -274,7 +274,7 @@ pub(crate) fn h1_count(report: &ProviderReport) -> usize {
 
 /// Returns the platform of this machine if no platforms were requested and an entry covers only
 /// others.
-pub(crate) fn not_covered<'a>(
+pub(crate) fn find_not_covered<'a>(
     locked: &LockedRootModule,
     report: &'a ProviderReport,
 ) -> Option<&'a Platform> {
@@ -317,7 +317,7 @@ fn provider_row(locked: &LockedRootModule, report: &ProviderReport, in_full: boo
     let versions = row.versions();
     let changes = what_changed(report, &row, advice);
     EntryRow {
-        symbol: symbol(row.action),
+        symbol: symbol_of(row.action),
         cells: [row.name, versions, authentications.join("; "), changes],
     }
 }
@@ -350,7 +350,7 @@ fn module_row(change: &EntryDiff<LockedModule>) -> EntryRow {
         changes = format!("constraints {constraints}");
     }
     EntryRow {
-        symbol: symbol(row.action),
+        symbol: symbol_of(row.action),
         cells: [row.name, versions, String::new(), changes],
     }
 }
@@ -372,7 +372,7 @@ fn summary(locked: &LockedRootModule) -> String {
     if !locked.changed {
         let reason = reason_of_no_change(locked);
         let mut text = format!("{reason}: {what}");
-        if let Some(stale) = stale(locked) {
+        if let Some(stale) = describe_stale(locked) {
             let _ = write!(text, "; {stale}");
         }
         return text;
@@ -431,7 +431,7 @@ fn providers_and_platforms(locked: &LockedRootModule) -> String {
 
     let mut platforms: BTreeSet<Platform> = BTreeSet::new();
     for report in &locked.outcome.providers {
-        let not_covered = not_covered(locked, report);
+        let not_covered = find_not_covered(locked, report);
         for platform in report.packages.keys() {
             if Some(platform) != not_covered {
                 platforms.insert(platform.clone());
@@ -475,7 +475,7 @@ fn covered_by_all(reports: &[&ProviderReport]) -> Option<BTreeSet<Platform>> {
 }
 
 /// `2 entries are not required, and tofu init -lockfile=readonly fails because of them`
-fn stale(locked: &LockedRootModule) -> Option<String> {
+fn describe_stale(locked: &LockedRootModule) -> Option<String> {
     let number = locked
         .outcome
         .providers

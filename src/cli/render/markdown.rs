@@ -117,7 +117,7 @@ pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<EditText>, many
     if groups.iter().all(|group| group.first.allowed().is_empty()) {
         sections.push("Nothing can move.\n".to_owned());
     }
-    for table in upgrade::tables(groups, many) {
+    for table in upgrade::make_tables(groups, many) {
         sections.push(table.markdown(LENGTH_LIMIT));
     }
     if !edits.is_empty() {

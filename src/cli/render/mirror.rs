@@ -24,9 +24,9 @@ pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
     }
     let mut changed = Vec::new();
     for release in releases.values() {
-        let action = action(release);
+        let action = greatest_action(release);
         if style.verbose || action != MirrorAction::Kept {
-            changed.push((symbol(action), row(action, release)));
+            changed.push((symbol_of(action), row(action, release)));
         }
     }
     let mut removed = Vec::new();
@@ -38,7 +38,7 @@ pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
 }
 
 /// Returns the greatest change among the packages of a release.
-fn action(release: &[&MirroredPackage]) -> MirrorAction {
+fn greatest_action(release: &[&MirroredPackage]) -> MirrorAction {
     release
         .iter()
         .map(|package| package.action)
@@ -46,7 +46,7 @@ fn action(release: &[&MirroredPackage]) -> MirrorAction {
         .unwrap_or(MirrorAction::Kept)
 }
 
-pub(super) fn symbol(action: MirrorAction) -> Symbol {
+pub(super) fn symbol_of(action: MirrorAction) -> Symbol {
     match action {
         MirrorAction::Kept => ("=", Color::Dim),
         MirrorAction::Added => ("+", Color::Green),
@@ -64,7 +64,7 @@ fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
 
     let mut note = String::new();
     if !replaced.is_empty() {
-        let platforms = platforms(&replaced);
+        let platforms = names_of_platforms(&replaced);
         note = format!("{platforms} was there with hashes that are not locked");
     }
     let mut authentications = BTreeSet::new();
@@ -81,7 +81,7 @@ fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
     vec![
         name,
         version,
-        platforms(&done),
+        names_of_platforms(&done),
         authentications.join("; "),
         size(&done).map(bytes).unwrap_or_default(),
         note,
@@ -89,7 +89,7 @@ fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
 }
 
 /// `darwin_arm64 and linux_amd64`
-fn platforms(packages: &[&MirroredPackage]) -> String {
+fn names_of_platforms(packages: &[&MirroredPackage]) -> String {
     enumerate(packages.iter().map(|package| &package.package.platform))
 }
 

@@ -4,7 +4,7 @@
 use provlock::project::mirror::{MirrorAction, MirrorTarget, MirroredModule, MirroredModules};
 
 use super::foreign::printable;
-use super::mirror::symbol;
+use super::mirror::symbol_of;
 use super::style::{Color, TextStyle, bytes, count, symbol_rows};
 
 /// One line for each package that changed (all of them if verbose), and one for each removed
@@ -21,7 +21,7 @@ pub(crate) fn lines(mirrored: &MirroredModules, style: TextStyle) -> Vec<String>
         }
         let size = module.size.map(bytes).unwrap_or_default();
         let cells = vec![module.name.clone(), size, note.to_owned()];
-        changed.push((symbol(module.action), cells));
+        changed.push((symbol_of(module.action), cells));
     }
     let mut removed = Vec::new();
     for directory in &mirrored.removed {

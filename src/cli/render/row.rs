@@ -206,7 +206,7 @@ impl<'a> Row<'a> {
 }
 
 /// The sign in front of a row of text, with its colour.
-pub(crate) fn symbol(action: EntryChange) -> Symbol {
+pub(crate) fn symbol_of(action: EntryChange) -> Symbol {
     match action {
         EntryChange::Added => ("+", Color::Green),
         EntryChange::Changed => ("~", Color::Yellow),

@@ -96,20 +96,20 @@ impl PlanText {
                 all: vec![(root, row)],
             })
             .collect();
-        let mut tables = tables(&groups, false);
+        let mut tables = make_tables(&groups, false);
         if tables.is_empty() {
             tables.push(Table {
-                header: header("provider", false),
+                header: column_names("provider", false),
                 rows: Vec::new(),
             });
         }
-        drawn(&tables, width)
+        draw(&tables, width)
     }
 }
 
 /// Groups the moves of root modules by their texts and constraints, wherever the constraints are
 /// written.
-pub(crate) fn groups<'a>(
+pub(crate) fn group_moves<'a>(
     plans: impl Iterator<Item = (&'a Path, &'a PlanText)>,
 ) -> Vec<MoveGroup<'a>> {
     let mut groups: BTreeMap<_, MoveGroup<'a>> = BTreeMap::new();
@@ -143,7 +143,7 @@ pub(crate) fn groups<'a>(
 /// Returns the moves of several root modules as a table; empty if nothing moves and nothing is held
 /// back.
 pub(crate) fn table(groups: &[MoveGroup<'_>], width: usize) -> String {
-    drawn(&tables(groups, true), width)
+    draw(&make_tables(groups, true), width)
 }
 
 /// Returns the groups that can move as a table with a number for each.
@@ -165,13 +165,13 @@ pub(crate) fn choices(groups: &[&MoveGroup<'_>], width: usize) -> String {
     } else {
         "name"
     };
-    let mut header = header(subject, true);
+    let mut header = column_names(subject, true);
     header.insert(0, "#");
     Table { header, rows }.text(&BELOW, width)
 }
 
 /// Returns the tables of providers and of modules that have rows.
-pub(crate) fn tables(groups: &[MoveGroup<'_>], with_roots: bool) -> Vec<Table> {
+pub(crate) fn make_tables(groups: &[MoveGroup<'_>], with_roots: bool) -> Vec<Table> {
     let mut tables = Vec::new();
     for (subject, is_of_modules) in [("provider", false), ("module", true)] {
         let mut rows = Vec::new();
@@ -182,7 +182,7 @@ pub(crate) fn tables(groups: &[MoveGroup<'_>], with_roots: bool) -> Vec<Table> {
         }
         if !rows.is_empty() {
             tables.push(Table {
-                header: header(subject, with_roots),
+                header: column_names(subject, with_roots),
                 rows,
             });
         }
@@ -190,7 +190,7 @@ pub(crate) fn tables(groups: &[MoveGroup<'_>], with_roots: bool) -> Vec<Table> {
     tables
 }
 
-fn header(subject: &'static str, with_roots: bool) -> Vec<&'static str> {
+fn column_names(subject: &'static str, with_roots: bool) -> Vec<&'static str> {
     let versions = [subject, "locked", "allowed", CHANGE, RELEASED, NEWEST];
     versions
         .into_iter()
@@ -199,7 +199,7 @@ fn header(subject: &'static str, with_roots: bool) -> Vec<&'static str> {
         .collect()
 }
 
-fn drawn(tables: &[Table], width: usize) -> String {
+fn draw(tables: &[Table], width: usize) -> String {
     tables
         .iter()
         .map(|table| table.text(&BELOW, width))

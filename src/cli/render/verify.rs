@@ -69,7 +69,7 @@ impl<'a> Verification<'a> {
     /// `2 errors and 1 warning`; empty without findings.
     pub(crate) fn numbers(self) -> String {
         let findings: Vec<_> = self.all().map(|(_, finding)| finding).collect();
-        numbers(&findings)
+        numbers_in_words(&findings)
     }
 
     /// A path relative to the top of the repository, with slashes and without secrets.
@@ -206,7 +206,7 @@ pub(crate) fn summary(verification: Verification<'_>) -> Option<String> {
 }
 
 /// `2 errors and 1 warning`
-fn numbers(findings: &[&Diagnostic]) -> String {
+fn numbers_in_words(findings: &[&Diagnostic]) -> String {
     let mut numbers = [0; 3];
     for finding in findings {
         let index = match finding.severity {
@@ -222,7 +222,7 @@ fn numbers(findings: &[&Diagnostic]) -> String {
 
 /// `1 warning about the change as a whole`; `None` without such findings.
 pub(crate) fn about_the_change(findings: &[Diagnostic]) -> Option<String> {
-    let numbers = numbers(&findings.iter().collect::<Vec<_>>());
+    let numbers = numbers_in_words(&findings.iter().collect::<Vec<_>>());
     (!findings.is_empty()).then(|| format!("{numbers} about the change as a whole"))
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
 /// The OK lines of a run without findings, of at most 80 columns: `OK: 3 providers locked as
 /// required, for linux_amd64`. `None` without a lock file.
 pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
-    let mut compared = compared(roots);
+    let mut compared = roots_with_comparison(roots);
     // A lock file that was not read is not OK.
     compared.retain(|root| root.unread == 0);
     let (first, others) = compared.split_first()?;
@@ -305,7 +305,7 @@ pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
     Some(lines)
 }
 
-fn compared(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {
+fn roots_with_comparison(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {
     roots.iter().filter(|root| root.has_lock_file).collect()
 }
 
@@ -315,7 +315,7 @@ pub(crate) fn published(roots: &[VerifiedRoot], online: bool) -> Option<String> 
         return None;
     }
     let mut has_entries = false;
-    for root in compared(roots) {
+    for root in roots_with_comparison(roots) {
         // A mirror does not know which hashes the registry publishes.
         if root.unread > 0 || !root.mirrors.is_empty() || !root.is_confirmed() {
             return None;
@@ -352,7 +352,7 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
         )),
     }
     lines.extend(failed_as_before(roots));
-    let compared = compared(roots);
+    let compared = roots_with_comparison(roots);
     if compared.is_empty() {
         return lines;
     }

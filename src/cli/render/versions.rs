@@ -11,7 +11,7 @@ use super::style::count;
 use super::table::{Cell, Piece, Table, TableRow};
 
 /// The providers in the order of their addresses, each with its versions, the newest first.
-pub(crate) fn uses(versions: &LockedVersions) -> Vec<ProviderUse<'_>> {
+pub(crate) fn group_by_provider(versions: &LockedVersions) -> Vec<ProviderUse<'_>> {
     let mut uses = Vec::new();
     for (address, roots_by_version) in &versions.providers {
         let mut version_uses = Vec::new();

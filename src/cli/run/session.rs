@@ -13,7 +13,7 @@ use provlock::provider::Hostname;
 use provlock::system::Environment;
 
 use crate::cli::args::{AgeArgs, ModuleArgs, SourceArgs};
-use crate::cli::environment::{environment, proxies, shown_url};
+use crate::cli::environment::{proxies, read_environment, shown_url};
 use crate::cli::render::style::count;
 use crate::cli::render::verify::{names, reason};
 use crate::cli::ui::Ui;
@@ -32,7 +32,7 @@ pub(crate) fn start<'a>(
     paths: &[PathBuf],
     add: impl FnOnce(&Environment, &mut SessionOptions) -> anyhow::Result<()>,
 ) -> anyhow::Result<Session<'a>> {
-    let environment = environment(&ui.invocation.secrets);
+    let environment = read_environment(&ui.invocation.secrets);
     ui.invocation.set_paths(paths);
     let mut options = SessionOptions::default();
     options.dialect = ui.global.dialect;

@@ -13,7 +13,7 @@ use crate::cli::render::diagnostics::render_all;
 use crate::cli::render::foreign::{harmless, harmless_json, is_harmless};
 use crate::cli::render::help::Invocation;
 use crate::cli::render::json::document;
-use crate::cli::ui::stderr_style;
+use crate::cli::ui::choose_stderr_style;
 
 /// Maximum number of possible values in a message; users do not read more.
 const MOST_VALUES: usize = 20;
@@ -41,7 +41,7 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
         error.remove(ContextKind::ValidValue);
     }
     let message = error.render();
-    let style = stderr_style(ColorChoice::Auto, Verbosity::Normal);
+    let style = choose_stderr_style(ColorChoice::Auto, Verbosity::Normal);
     let text = if !is_all_harmless {
         // The styles of the message cannot be distinguished from those in the user's text.
         harmless(&message.to_string().replace('\r', "\\r"), false)
@@ -77,7 +77,7 @@ fn show_help(help: &clap::Error) -> Outcome {
     if error.kind() == ErrorKind::BrokenPipe {
         return Outcome::Done;
     }
-    let style = stderr_style(ColorChoice::Auto, Verbosity::Normal);
+    let style = choose_stderr_style(ColorChoice::Auto, Verbosity::Normal);
     for text in render_all(&stdout_error(error), &Invocation::new(None), style) {
         let _ = writeln!(std::io::stderr(), "{text}");
     }

@@ -74,7 +74,7 @@ impl Ui {
             stdout.is_terminal(),
             terminal_size_of(&stdout),
         );
-        let stderr_style = stderr_style(color, verbosity);
+        let stderr_style = choose_stderr_style(color, verbosity);
         let stderr = Stderr {
             drawn: Arc::default(),
             secrets: invocation.secrets.clone(),
@@ -336,7 +336,7 @@ impl Stderr {
 }
 
 /// Returns the style of text on stderr.
-pub(crate) fn stderr_style(color: ColorChoice, verbosity: Verbosity) -> TextStyle {
+pub(crate) fn choose_stderr_style(color: ColorChoice, verbosity: Verbosity) -> TextStyle {
     let stderr = std::io::stderr();
     style(
         color,

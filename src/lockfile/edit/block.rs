@@ -42,7 +42,7 @@ pub(super) fn rewritten<T: EntryKind>(
 ) -> String {
     let mut canonical = String::new();
     push_block(&mut canonical, &entry.address, new);
-    let lines = lines(text, entry, new, &canonical);
+    let lines = lines_to_write(text, entry, new, &canonical);
     let mut comments: BTreeMap<_, _> = lines
         .iter()
         .map(|(part, _)| (part.clone(), PartComments::default()))
@@ -79,7 +79,7 @@ pub(super) fn rewritten<T: EntryKind>(
 }
 
 /// The lines of the new block with the part that each is. Unknown attributes follow the known ones.
-fn lines<'a, T: EntryKind>(
+fn lines_to_write<'a, T: EntryKind>(
     text: &'a str,
     entry: &Entry<T>,
     new: &'a T,

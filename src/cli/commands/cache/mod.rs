@@ -11,7 +11,7 @@ use provlock::diagnostic::{Code, Diagnostic};
 use provlock::system::storage;
 
 use crate::cli::args::{CacheDirectory, NoRequestsArgs};
-use crate::cli::environment::environment;
+use crate::cli::environment::read_environment;
 use crate::cli::render::style::bytes;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &CacheCommand, ui: &Ui) -> Result<Outcome> {
 
 fn directory(directory: &CacheDirectory, ui: &Ui) -> Result<PathBuf> {
     directory
-        .get(&environment(&ui.invocation.secrets))
+        .get(&read_environment(&ui.invocation.secrets))
         .ok_or_else(|| {
             let error = Diagnostic::error(
                 Code::InvalidArgument,

@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
     let key = key.context("there is no key to sign with")?;
     let repository = match &arguments.to {
         Some(repository) => repository.clone(),
-        None => configured(&key, &session.settings_in(Path::new("."))?)?,
+        None => configured_repository(&key, &session.settings_in(Path::new("."))?)?,
     };
     let roots = if arguments.all {
         None
@@ -136,7 +136,7 @@ fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String
 
 /// The repository in the settings, which must trust the key: otherwise no machine would use the
 /// published facts.
-fn configured(key: &SigningKey, settings: &Settings) -> Result<OciRepository> {
+fn configured_repository(key: &SigningKey, settings: &Settings) -> Result<OciRepository> {
     let Some(SharedCache {
         repository,
         trusted_keys,

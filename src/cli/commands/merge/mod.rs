@@ -333,7 +333,7 @@ fn merge_three<T: EntryKind>(
     let [base, ours, theirs] = files;
     let [base_bytes, our_bytes, their_bytes] =
         [read(base, ui)?, read(ours, ui)?, read(theirs, ui)?];
-    let dialect = dialect([&our_bytes, &their_bytes, &base_bytes], ui);
+    let dialect = detect_dialect([&our_bytes, &their_bytes, &base_bytes], ui);
     let shown = arguments.path.as_deref().unwrap_or(ours);
     let style = MarkerStyle {
         size: arguments.marker_size,
@@ -418,7 +418,7 @@ fn repair<T: EntryKind>(
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
         if !arguments.recursive {
             // Markers that git made with fewer characters are a syntax error.
-            lock_file::<T>(shown, &bytes, dialect([&bytes], ui))?;
+            lock_file::<T>(shown, &bytes, detect_dialect([&bytes], ui))?;
         }
         let status = vec![format!("No conflict in {}", shown.display())];
         return Ok(FileReport {
@@ -433,7 +433,7 @@ fn repair<T: EntryKind>(
         theirs,
         style,
     } = sides;
-    let dialect = dialect([&ours, &theirs], ui);
+    let dialect = detect_dialect([&ours, &theirs], ui);
     let our_side = lock_file::<T>(&side_name(shown, "ours"), &ours, dialect)
         .map_err(|errors| errors.map(|error| error.help(TAKE_ONE_SIDE)))?;
     let their_side = lock_file::<T>(&side_name(shown, "theirs"), &theirs, dialect)
@@ -655,7 +655,7 @@ fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn dialect<const N: usize>(files: [&Vec<u8>; N], ui: &Ui) -> Dialect {
+fn detect_dialect<const N: usize>(files: [&Vec<u8>; N], ui: &Ui) -> Dialect {
     if let Some(dialect) = ui.global.dialect {
         return dialect;
     }

@@ -15,7 +15,7 @@ use super::run::Run;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::foreign::clean;
 use crate::cli::render::help::Invocation;
-use crate::cli::render::identity::identities;
+use crate::cli::render::identity::compute_identities;
 use crate::cli::render::verify::Verification;
 
 /// The version of the schema. It increases when a field is removed or changes its meaning.
@@ -109,7 +109,7 @@ pub(crate) fn verify(verification: Verification<'_>) -> String {
     // The findings about no root module come first, then the findings of each root module.
     let mut paths = Vec::new();
     let mut findings = Vec::new();
-    for ((root, finding), identity) in verification.all().zip(identities(verification)) {
+    for ((root, finding), identity) in verification.all().zip(compute_identities(verification)) {
         paths.push(root.map(|root| root.path.to_string_lossy()));
         findings.push(Finding::new(finding, identity, invocation));
     }

@@ -26,7 +26,7 @@ pub(crate) fn document(bill: &Bill) -> String {
     let mut complete = Vec::new();
     let mut incomplete = Vec::new();
     for root in &bill.roots {
-        let reference = reference(&root.path);
+        let reference = root_reference(&root.path);
         components.push(json!({ "type": "application", "bom-ref": reference, "name": root.path }));
         if root.is_complete {
             complete.push(reference);
@@ -69,7 +69,7 @@ pub(crate) fn document(bill: &Bill) -> String {
 }
 
 /// Returns the reference of a root module. No purl begins like this.
-fn reference(path: &str) -> String {
+fn root_reference(path: &str) -> String {
     format!("root:{path}")
 }
 
@@ -126,11 +126,11 @@ fn dependencies(bill: &Bill) -> Vec<Value> {
     let roots: Vec<_> = bill
         .roots
         .iter()
-        .map(|root| reference(&root.path))
+        .map(|root| root_reference(&root.path))
         .collect();
     let mut dependencies = vec![json!({ "ref": "project", "dependsOn": roots })];
     for root in &bill.roots {
-        let reference = reference(&root.path);
+        let reference = root_reference(&root.path);
         dependencies.push(json!({ "ref": reference, "dependsOn": root.requirements }));
     }
     for purl in bill.packages.keys() {

@@ -16,13 +16,13 @@ pub(crate) fn document(bill: &Bill) -> String {
     let mut packages = vec![application(project, &bill.name)];
     let mut root_ids = Vec::new();
     for (number, root) in bill.roots.iter().enumerate() {
-        let id = id("RootModule", number, &root.path);
+        let id = make_id("RootModule", number, &root.path);
         packages.push(application(&id, &root.path));
         root_ids.push(id);
     }
     let mut ids: HashMap<&str, String> = HashMap::new();
     for (number, package) in bill.packages.values().enumerate() {
-        let id = id("Package", number, &package.full_name());
+        let id = make_id("Package", number, &package.full_name());
         packages.push(library(package, &id, &created));
         ids.insert(&package.purl, id);
     }
@@ -70,7 +70,7 @@ fn relation(from: &str, kind: &str, to: &str) -> Value {
 }
 
 /// An identifier with only letters, digits, dots and dashes. The number makes it unique.
-fn id(kind: &str, number: usize, name: &str) -> String {
+fn make_id(kind: &str, number: usize, name: &str) -> String {
     let name: String = name
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
