@@ -205,7 +205,7 @@ impl Walk<'_> {
             Some(resolve) => resolve(call),
             None => Resolution::Unlocked,
         };
-        let is_never_fetched = self.input.cache.refuses(&call.source, call.entry.is_some());
+        let is_never_fetched = self.input.cache.never_fetches(call);
         let module = match resolution {
             Resolution::Unlocked => return self.unlocked(calling, call),
             Resolution::Preferred(_) if is_never_fetched => return self.unlocked(calling, call),
@@ -327,7 +327,7 @@ impl Walk<'_> {
             self.skip([outside]);
             return true;
         }
-        let is_refused = remote.is_on_this_machine() && calling.caller.entry.is_some();
+        let is_refused = remote.is_on_this_machine() && calling.caller.own_call.is_some();
         if is_refused {
             let key = calling.key;
             let message =
@@ -463,7 +463,7 @@ impl Walk<'_> {
     pub(super) fn add_unknown(&mut self, calling: &Calling<'_>) {
         let location = calling
             .caller
-            .entry
+            .own_call
             .unwrap_or(&calling.call.location)
             .clone();
         self.result.unknown.push(UnknownCall {

@@ -21,7 +21,7 @@ pub(super) struct Caller<'a> {
     /// Path of the calls that lead to it; empty for the root module.
     pub key: &'a str,
     /// The first call on the path to it that is not local; `None` for the user's own modules.
-    pub entry: Option<&'a Location>,
+    pub own_call: Option<&'a Location>,
     /// Index of its call in the tree; `None` for the root module.
     pub node: Option<usize>,
     pub scope: &'a Scope<'a>,
@@ -68,7 +68,7 @@ impl Caller<'_> {
 
     /// Adds the call with which the path to the caller leaves the user's own modules.
     pub(super) fn entered(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic.called_from(self.entry)
+        diagnostic.called_from(self.own_call)
     }
 }
 
@@ -102,7 +102,7 @@ impl Calling<'_> {
                 .as_ref()
                 .map(|version| version.location.clone()),
             origin,
-            entry: caller.entry.cloned(),
+            own_call: caller.own_call.cloned(),
             module: None,
             directory: None,
         }
@@ -113,7 +113,7 @@ impl Calling<'_> {
         let Self { caller, call, key } = self;
         let input = origin.input.clone()?;
         let mut locations = Vec::new();
-        locations.extend(caller.entry.cloned());
+        locations.extend(caller.own_call.cloned());
         locations.push(call.location.clone());
         if let Some(version) = &call.version {
             locations.push(version.location.clone());
@@ -142,7 +142,7 @@ impl Calling<'_> {
     }
 
     pub(super) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic.at_called(self.caller.entry, self.call.location.clone(), "called here")
+        diagnostic.at_called(self.caller.own_call, self.call.location.clone(), "called here")
     }
 }
 
@@ -151,7 +151,7 @@ pub(super) struct Visit<'a> {
     pub(super) path: ModulePath,
     pub(super) calling: Calling<'a>,
     /// The call with which the path to it leaves the user's own modules.
-    pub(super) entry: Option<&'a Location>,
+    pub(super) own_call: Option<&'a Location>,
     /// Its source, if that is a local one.
     pub(super) source: Option<&'a str>,
     /// Reason why nothing that it calls may be requested.

@@ -21,7 +21,7 @@ struct Missing {
     reason: MissingReason,
     location: Location,
     /// The call with which the path to it leaves the user's own modules.
-    entry: Option<Location>,
+    own_call: Option<Location>,
     /// Constant address of its package; `None` for a module of a registry.
     package: Option<RemoteSource>,
 }
@@ -67,7 +67,7 @@ impl MissingModules {
             key: (*key).to_owned(),
             reason,
             location: call.location.clone(),
-            entry: caller.entry.cloned(),
+            own_call: caller.own_call.cloned(),
             package,
         });
     }
@@ -192,7 +192,7 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: boo
         } else {
             format!("module \"{}\"", module.key)
         };
-        diagnostic = diagnostic.at_called(module.entry.as_ref(), module.location.clone(), label);
+        diagnostic = diagnostic.at_called(module.own_call.as_ref(), module.location.clone(), label);
     }
     match missing.len().saturating_sub(LOCATIONS) {
         0 => diagnostic,

@@ -17,6 +17,7 @@ use crate::system::{Boundary, OnceMap, Secrets, Tree};
 use super::files::Texts;
 use super::listing::DirectoryListing;
 use super::module::Module;
+use super::requirement::ModuleCall;
 use super::variables::InputVariables;
 
 /// Approximate number of bytes of listed modules that are kept for the next reader; later modules
@@ -188,13 +189,15 @@ impl ModuleCache {
         asks || !can_be_asked
     }
 
-    /// Whether nothing is fetched from a source: it is on this machine, and either out of the
-    /// repository or called by a module that is not the user's own.
-    pub(crate) fn refuses(&self, source: &ModuleSource, is_called_by_others: bool) -> bool {
-        let ModuleSource::Remote(source) = source else {
+    /// Whether nothing is fetched for a call: its source is on this machine, and either out of the
+    /// repository or requested by a module that is not the user's own.
+    pub(crate) fn never_fetches(&self, call: &ModuleCall) -> bool {
+        let ModuleSource::Remote(source) = &call.source else {
             return false;
         };
-        self.outside(source).is_some() || (source.is_on_this_machine() && is_called_by_others)
+        let is_called_by_foreign_module = call.own_call.is_some();
+        self.outside(source).is_some()
+            || (source.is_on_this_machine() && is_called_by_foreign_module)
     }
 
     /// The path of a package on this machine that is not in the repository. It need not exist. No

@@ -98,7 +98,7 @@ impl UnknownCall {
 pub(crate) struct VariableCall {
     /// Path of the calls that lead to the module.
     pub key: String,
-    /// The entry from the user's own modules; source and version in the module block.
+    /// The call with which the path to this one leaves the user's own modules; source and version in the module block.
     pub locations: Vec<Location>,
     pub input: RunInput,
     pub origin: Origin,
@@ -151,7 +151,7 @@ pub(crate) struct ModuleCall {
     pub(crate) origin: Origin,
     /// The call with which the path to this one leaves the user's own modules; `None` for a call in
     /// these.
-    pub(crate) entry: Option<Location>,
+    pub(crate) own_call: Option<Location>,
     /// The module, if it was found by a lock file or is to be locked.
     pub(crate) module: Option<FetchedModule>,
     /// Directory where `get` installs the module, relative to the root module.
@@ -200,7 +200,7 @@ pub struct Declaration {
     /// Whether the module is the user's own: only local calls lead to it.
     pub local: bool,
     /// The user's own call that leads to the module; `None` in the user's own modules.
-    pub call: Option<Location>,
+    pub own_call: Option<Location>,
 }
 
 impl Requirements {
@@ -229,7 +229,7 @@ impl Requirements {
     pub(crate) fn own_package_calls(&self) -> Vec<&ModuleCall> {
         let mut seen = HashSet::new();
         let mut calls = Vec::new();
-        for call in self.package_calls().filter(|call| call.entry.is_none()) {
+        for call in self.package_calls().filter(|call| call.own_call.is_none()) {
             if seen.insert((
                 call.location.path(),
                 call.location.span.start,
@@ -361,13 +361,13 @@ impl ModuleCall {
 
     /// Adds the locations of the call to a diagnostic.
     pub(crate) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic.at_called(self.entry.as_ref(), self.location.clone(), "called here")
+        diagnostic.at_called(self.own_call.as_ref(), self.location.clone(), "called here")
     }
 
     /// Adds the locations of the call to errors of the host or repository of its module.
     pub(crate) fn not_fetched(&self, errors: Diagnostics) -> Diagnostics {
         let name = self.name();
-        errors.map(|error| error.at_called(self.entry.as_ref(), self.location.clone(), &*name))
+        errors.map(|error| error.at_called(self.own_call.as_ref(), self.location.clone(), &*name))
     }
 }
 
@@ -431,7 +431,7 @@ impl Declaration {
             kind,
             module: PathBuf::new(),
             local: false,
-            call: None,
+            own_call: None,
         }
     }
 
@@ -442,7 +442,7 @@ impl Declaration {
         location: &Location,
         text: impl Into<String>,
     ) -> Diagnostic {
-        diagnostic.at_called(self.call.as_ref(), location.clone(), text)
+        diagnostic.at_called(self.own_call.as_ref(), location.clone(), text)
     }
 
     /// Location of its version, or else its own.

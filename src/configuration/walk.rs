@@ -298,24 +298,24 @@ impl<'a> Walk<'a> {
     }
 
     /// Collects the module's own requirements, once for each directory.
-    fn collect(&mut self, canonical: &Path, module: &Module, entry: Option<&Location>) {
+    fn collect(&mut self, canonical: &Path, module: &Module, own_call: Option<&Location>) {
         if !self.collected.insert(canonical.to_owned()) {
             return;
         }
         for error in &module.diagnostics {
-            self.errors.push(error.clone().called_from(entry));
+            self.errors.push(error.clone().called_from(own_call));
         }
         self.skip(
             module
                 .refused
                 .iter()
-                .map(|warning| warning.clone().called_from(entry)),
+                .map(|warning| warning.clone().called_from(own_call)),
         );
-        self.declare(&module.declarations, &module.directory, entry);
+        self.declare(&module.declarations, &module.directory, own_call);
         self.result.modules.push(ModuleDirectory {
             path: module.directory.clone(),
             canonical: canonical.to_owned(),
-            local: entry.is_none(),
+            local: own_call.is_none(),
         });
     }
 
@@ -328,13 +328,12 @@ impl<'a> Walk<'a> {
         self.has_unknown_files |= is_incomplete;
     }
 
-    /// Adds the declarations of a module. The user's own `call` leads to it, unless it is the
-    /// user's own.
+    /// Adds the declarations of a module. `own_call` leads to it, unless it is the user's own.
     fn declare(
         &mut self,
         declarations: &[(ProviderAddress, Declaration)],
         module: &Path,
-        call: Option<&Location>,
+        own_call: Option<&Location>,
     ) {
         if self.declarations.len() + declarations.len() > MOST_DECLARATIONS {
             let message =
@@ -346,8 +345,8 @@ impl<'a> Walk<'a> {
         for (address, declaration) in declarations {
             let declaration = Declaration {
                 module: module.to_owned(),
-                local: call.is_none(),
-                call: call.cloned(),
+                local: own_call.is_none(),
+                own_call: own_call.cloned(),
                 ..declaration.clone()
             };
             self.declarations.push((address.clone(), declaration));
@@ -413,7 +412,7 @@ impl<'a> Walk<'a> {
         module: &Module,
         calls: &[Call],
         path: &ModulePath,
-        entry: Option<&Location>,
+        own_call: Option<&Location>,
         key: &str,
     ) {
         let Input {
@@ -438,7 +437,7 @@ impl<'a> Walk<'a> {
             &Caller {
                 path,
                 key,
-                entry,
+                own_call,
                 node: None,
                 scope: &scope,
                 installed: Some(installed),
@@ -465,7 +464,7 @@ impl<'a> Walk<'a> {
         };
         let unknown_before = self.result.unknown.len();
         let mut origin = Origin::default();
-        let is_own = caller.entry.is_none();
+        let is_own = caller.own_call.is_none();
         if is_own {
             origin.fingerprint.mix("call", &calling.code());
         }
@@ -543,11 +542,11 @@ impl<'a> Walk<'a> {
         let is_unknown = self.result.unknown.len() > unknown_before;
         self.packages.add(calling.key, package.as_ref(), is_unknown);
         if let Some((path, installed)) = package {
-            let entry = calling.caller.entry.unwrap_or(&calling.call.location);
+            let own_call = calling.caller.own_call.unwrap_or(&calling.call.location);
             self.visit(&Visit {
                 path,
                 calling,
-                entry: Some(entry),
+                own_call: Some(own_call),
                 source: None,
                 withheld,
                 installed,
@@ -588,7 +587,7 @@ impl<'a> Walk<'a> {
         self.visit(&Visit {
             path,
             calling,
-            entry: caller.entry,
+            own_call: caller.own_call,
             source: if is_as_written { Some(source) } else { None },
             withheld,
             installed,
@@ -598,7 +597,7 @@ impl<'a> Walk<'a> {
     /// The call in whose installed package a directory is, and the directory in the package. Only
     /// the user's own modules call others in this way.
     fn installed_call(&self, caller: &Caller<'_>, path: &ModulePath) -> Option<(String, String)> {
-        if caller.entry.is_some() {
+        if caller.own_call.is_some() {
             return None;
         }
         let ModulePath::Directory(directory) = path else {
@@ -638,11 +637,11 @@ impl<'a> Walk<'a> {
             }
         };
         self.add_local_call(&calling, source, installed.as_ref());
-        let entry = Some(&calling.call.location);
+        let own_call = Some(&calling.call.location);
         self.visit(&Visit {
             path,
             calling,
-            entry,
+            own_call,
             source: None,
             withheld,
             installed,
@@ -707,7 +706,7 @@ impl<'a> Walk<'a> {
         {
             return Targets::Same;
         }
-        self.collect(&canonical, &module, visit.entry);
+        self.collect(&canonical, &module, visit.own_call);
         self.chain.push(canonical.clone());
         let targets = self.follow_called(visit, node, &module);
         self.chain.pop();
@@ -729,7 +728,7 @@ impl<'a> Walk<'a> {
         let called = Caller {
             path: &visit.path,
             key,
-            entry: visit.entry,
+            own_call: visit.own_call,
             node: Some(node),
             scope: &scope,
             installed: visit.installed.as_ref(),

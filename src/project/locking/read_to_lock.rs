@@ -267,7 +267,7 @@ fn bind_recorded(requirements: &mut Requirements, lock_file: &LockFile, root: &P
             kind: DeclarationKind::Recorded,
             module: root.to_owned(),
             local: false,
-            call: None,
+            own_call: None,
         });
     }
 }

@@ -122,7 +122,7 @@ impl<'a> ModuleChoices<'a> {
         let mut sources = Vec::new();
         for (key, call) in open {
             // A refused source was reported when the calls were read.
-            if rules.modules.refuses(&call.source, call.entry.is_some()) {
+            if rules.modules.never_fetches(call) {
                 self.chosen.insert(key, None);
             } else {
                 sources.push(call.source.clone());

@@ -161,7 +161,7 @@ pub(in crate::project) fn written(call: &ModuleCall) -> Result<WrittenSource, &'
 }
 
 fn is_own(call: &ModuleCall) -> Result<(), &'static str> {
-    if call.entry.is_none() {
+    if call.own_call.is_none() {
         Ok(())
     } else {
         Err("its module is not in this project")

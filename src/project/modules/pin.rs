@@ -133,7 +133,7 @@ impl Pins<'_> {
         let mut without_commit = Vec::new();
         for call in requirements.package_calls() {
             // A call in a fetched package is not in a file of the user.
-            if call.entry.is_some() || modules.refuses(&call.source, false) {
+            if call.own_call.is_some() || modules.never_fetches(call) {
                 continue;
             }
             let locked = self.entry(call);

@@ -283,7 +283,7 @@ impl TerragruntUnit {
             location: self.read.source_location.clone()?,
             version: None,
             origin: Origin::default(),
-            entry: None,
+            own_call: None,
             module: None,
             directory: None,
         })
@@ -582,7 +582,7 @@ fn fetch(
         }
         Resolution::Skip(None) => return Ok(None),
         Resolution::Preferred(request)
-            if options.fetch_modules && !modules.refuses(&call.source, false) =>
+            if options.fetch_modules && !modules.never_fetches(&call) =>
         {
             match modules.fetched(options.dialect, &request) {
                 Ok(None) => {}

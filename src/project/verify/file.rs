@@ -67,7 +67,7 @@ fn check_missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     // A declaration of the user's own is shown rather than one of a called module.
     declarations.sort_by_key(|declaration| {
         let path = declaration.location.path();
-        (declaration.call.is_some(), path)
+        (declaration.own_call.is_some(), path)
     });
     if let Some(first) = declarations.first() {
         let message = Message::naming(&root.module.lock_path, |path| {

@@ -229,7 +229,7 @@ fn compare_published(
     calls: &[LockedCall<'_>],
 ) -> Option<Result<Vec<Diagnostic>>> {
     let (call, entry) = calls.first()?;
-    if root.packages.refuses(&call.source, call.entry.is_some()) {
+    if root.packages.never_fetches(call) {
         return None;
     }
     match requests::locked_request(root, call, &entry.locked) {

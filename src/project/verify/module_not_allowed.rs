@@ -23,7 +23,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     for call in root.declared.package_calls() {
         known.insert(&call.key);
         // A module that is called several times contains the same calls each time.
-        let location = call.entry.as_ref().unwrap_or(&call.location);
+        let location = call.own_call.as_ref().unwrap_or(&call.location);
         let seen_at = (location, &call.source);
         if seen.contains(&seen_at) {
             continue;
