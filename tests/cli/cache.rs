@@ -24,7 +24,7 @@ fn forget_lock_file(environment: &TestEnvironment) {
 }
 
 /// The files of the cache whose path contains the text.
-fn cached(environment: &TestEnvironment, part: &str) -> Vec<PathBuf> {
+pub(crate) fn cached(environment: &TestEnvironment, part: &str) -> Vec<PathBuf> {
     let output = environment.provlock(["cache", "dir"]);
     output.assert_code(0);
     let mut folders = vec![PathBuf::from(output.stdout.trim_end())];

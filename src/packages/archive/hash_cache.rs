@@ -33,7 +33,8 @@ const LONGEST_ENTRY: u64 = 16 * 1024;
 pub struct HashCache {
     folder: PathBuf,
     platforms: PathBuf,
-    is_believed: bool,
+    /// Whether no entry is read.
+    is_distrusted: bool,
 }
 
 /// An entry as stored.
@@ -52,16 +53,16 @@ impl HashCache {
         Self {
             folder: directory.join(storage::HASHES),
             platforms: directory.join(storage::PLATFORMS),
-            is_believed: true,
+            is_distrusted: false,
         }
     }
 
     /// The same cache for a check that does not trust it: no entry is found, and entries are still
     /// stored.
     #[must_use]
-    pub(crate) fn not_believed(self) -> Self {
+    pub(crate) fn distrusted(self) -> Self {
         Self {
-            is_believed: false,
+            is_distrusted: true,
             ..self
         }
     }
@@ -69,15 +70,15 @@ impl HashCache {
     /// The hashes of the package with that `zh:`, if its provider has the type `provider_type`. A
     /// package is valid for one type only, because the type is in the name of its executable.
     pub fn get(&self, zh: &Hash, provider_type: &str) -> Option<PackageDigest> {
-        let (package, digest) = read(&self.path_by_zh(zh)?)?;
-        (self.is_believed && digest.zh == *zh && package.address.name == provider_type)
-            .then_some(digest)
+        let (package, digest) = self.read(&self.path_by_zh(zh)?)?;
+        let is_found = digest.zh == *zh && package.address.name == provider_type;
+        is_found.then_some(digest)
     }
 
     /// The hashes of a provider's package.
     pub(crate) fn lookup(&self, package: &PackageId) -> Option<PackageDigest> {
-        let (found, digest) = read(&self.path_by_provider(package))?;
-        (self.is_believed && found == *package).then_some(digest)
+        let (found, digest) = self.read(&self.path_by_provider(package))?;
+        (found == *package).then_some(digest)
     }
 
     /// The hashes of all packages of a provider, in no order.
@@ -97,7 +98,8 @@ impl HashCache {
         )
     }
 
-    /// The content of the files so many levels below a folder, without files that belong elsewhere.
+    /// The packages in the files that are exactly `levels` directories below a folder, without files
+    /// that belong elsewhere.
     fn packages_below(&self, folder: PathBuf, levels: usize) -> Vec<(PackageId, PackageDigest)> {
         let mut paths = vec![folder];
         for _ in 0..levels {
@@ -115,7 +117,7 @@ impl HashCache {
         for path in paths {
             // A file that was copied to a different path describes a different package than its
             // path.
-            if let Some((package, digest)) = read(&path)
+            if let Some((package, digest)) = self.read(&path)
                 && self.path_by_provider(&package) == path
             {
                 packages.push((package, digest));
@@ -130,7 +132,7 @@ impl HashCache {
         provider: &ProviderAddress,
         version: &Version,
     ) -> ReleaseEvidence {
-        if !self.is_believed {
+        if self.is_distrusted {
             return ReleaseEvidence::default();
         }
         let mut platforms = ReleaseEvidence::read(&self.path_of_platforms(provider, version));
@@ -188,6 +190,30 @@ impl HashCache {
         if let Some(path) = self.path_by_zh(&digest.zh) {
             write(&path, package, digest);
         }
+    }
+
+    /// Reads a file of [`write`]; `None` if it is damaged, or if the cache is not trusted.
+    fn read(&self, path: &Path) -> Option<(PackageId, PackageDigest)> {
+        if self.is_distrusted {
+            return None;
+        }
+        let text = storage::read(path, LONGEST_ENTRY)?;
+        let (json, sum) = text.strip_suffix('\n')?.split_once('\n')?;
+        if sum != Hash::zh_of(json.as_bytes()).value() {
+            return None;
+        }
+        let stored: Stored = serde_json::from_str(json).ok()?;
+        if !stored.digest.is_well_formed() {
+            return None;
+        }
+        let package = PackageId {
+            // The address has all its parts, so defaults do not matter; in this dialect a namespace
+            // may contain underscores.
+            address: ProviderAddress::parse_canonical(&stored.provider, Dialect::Terraform).ok()?,
+            version: stored.version.parse().ok()?,
+            platform: stored.platform.parse().ok()?,
+        };
+        Some((package, stored.digest))
     }
 
     fn path_by_zh(&self, zh: &Hash) -> Option<PathBuf> {
@@ -248,22 +274,4 @@ fn write(path: &Path, package: &PackageId, digest: &PackageDigest) {
             &format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()),
         );
     }
-}
-
-/// Reads a file of [`write`]; `None` if it is damaged.
-fn read(path: &Path) -> Option<(PackageId, PackageDigest)> {
-    let text = storage::read(path, LONGEST_ENTRY)?;
-    let (json, sum) = text.strip_suffix('\n')?.split_once('\n')?;
-    let is_whole = sum == Hash::zh_of(json.as_bytes()).value();
-    let stored: Stored = serde_json::from_str(json)
-        .ok()
-        .filter(|stored: &Stored| is_whole && stored.digest.is_well_formed())?;
-    let package = PackageId {
-        // The address has all its parts, so defaults do not matter; in this dialect a namespace may
-        // contain underscores.
-        address: ProviderAddress::parse_canonical(&stored.provider, Dialect::Terraform).ok()?,
-        version: stored.version.parse().ok()?,
-        platform: stored.platform.parse().ok()?,
-    };
-    Some((package, stored.digest))
 }

@@ -47,7 +47,7 @@ pub struct SourceOptions {
     pub trust_registry: bool,
     /// Cache directory, if there is a cache.
     pub cache_directory: Option<PathBuf>,
-    /// Ignore cached hashes and download every package again.
+    /// Whether sources ignore cached hashes and download every package again.
     pub distrusts_cache: bool,
     /// The services that publish the dates of versions.
     pub date_services: Option<DateServices>,

@@ -32,7 +32,7 @@ impl Connections {
         let connection = self.connection(dialect)?;
         let cache = self.cache().map(|cache| {
             if options.distrusts_cache {
-                cache.not_believed()
+                cache.distrusted()
             } else {
                 cache
             }

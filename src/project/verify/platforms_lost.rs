@@ -12,7 +12,7 @@ use crate::packages::archive::{Covers, ReleaseEvidence};
 use crate::provider::{Hash, Platform, ProviderAddress};
 use crate::settings::PlatformSelection;
 
-/// Packages that a run knows, besides those in the cache.
+/// Packages that an online run knows.
 pub(super) type KnownReleases = BTreeMap<ProviderAddress, ReleaseEvidence>;
 
 /// Adds a finding for each entry that loses platforms, if registries are not asked.

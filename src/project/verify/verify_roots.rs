@@ -219,7 +219,12 @@ impl Session<'_> {
             to_meet,
             packages: &self.modules,
             platforms: platforms.as_ref(),
-            cache: self.hash_cache.as_ref(),
+            // The published packages decide then.
+            cache: if source.is_some() {
+                None
+            } else {
+                self.hash_cache.as_ref()
+            },
             dev_overrides: self.connections.dev_overrides(*dialect)?,
             tracked_data: tracked_data_files(module, &tracked, options),
             tracked,

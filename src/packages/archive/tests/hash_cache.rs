@@ -177,10 +177,10 @@ fn odd_names_and_names_that_differ_in_case_stay_apart() {
 }
 
 #[test]
-fn an_ignored_cache_knows_no_platforms() {
+fn a_distrusted_cache_finds_nothing() {
     let (_directory, cache) = cache();
     let (package, digest) = null();
-    put(&cache, &(package.clone(), digest));
+    put(&cache, &(package.clone(), digest.clone()));
     let listed = Some([package.platform.clone()].into());
     cache.change_platforms(&package.address, &package.version, |platforms| {
         platforms.listed = listed;
@@ -189,7 +189,12 @@ fn an_ignored_cache_knows_no_platforms() {
         cache.platforms_of(&package.address, &package.version),
         ReleaseEvidence::default()
     );
-    let cache = cache.not_believed();
+    let cache = cache.distrusted();
+    assert_eq!(cache.get(&digest.zh, &package.address.name), None);
+    assert_eq!(cache.lookup(&package), None);
+    assert_eq!(cache.packages(&package.address), []);
+    assert_eq!(cache.packages_of(&package.address, &package.version), []);
+    assert!(cache.releases().is_empty());
     assert_eq!(
         cache.platforms_of(&package.address, &package.version),
         ReleaseEvidence::default()

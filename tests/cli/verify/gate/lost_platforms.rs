@@ -2,10 +2,12 @@
 
 use super::gate::{Gate, OTHER_H1};
 use super::{H1, NULL, ZH};
+use crate::cache::cached;
 use crate::lock::requires;
 use provlock_test::publish::{PackagesMap, Publish, Published};
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
+use std::fs;
 
 const THIRD_H1: &str = "h1:AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI=";
 const FLAGS: [&str; 1] = ["-r"];
@@ -214,6 +216,30 @@ fn the_cache_names_lost_platforms() {
         .provlock(["verify", "--base", "HEAD", "--no-cache"])
         .assert_code(0)
         .assert_stdout_has("for 1 unknown platform\n");
+}
+
+/// An attacker wrote to the cache that the removed `h1:` belongs to a platform that the entry still
+/// covers.
+#[test]
+fn a_cache_hides_no_lost_platform_from_an_online_run() {
+    let project = Project::new(None, "");
+    let environment = &project.environment;
+    environment
+        .provlock(["verify", "--online", "-p", "darwin_arm64"])
+        .assert_code(0);
+    let mut h1 = Vec::new();
+    for published in &project.published {
+        h1.extend(THREE.map(|platform| published.h1(platform)));
+    }
+    let facts = format!("{{\"published\":{{\"aix_ppc64\":{h1:?}}}}}");
+    for file in cached(environment, "provlock-platforms-v1") {
+        fs::write(&file, &facts).unwrap();
+    }
+    project.keep(&TWO);
+    environment
+        .provlock(["verify", "--base", "HEAD", "--online"])
+        .assert_code(0)
+        .assert_stdout_has("this change removes the h1 of acme/null 3.2.4 and acme/zeta 3.2.4");
 }
 
 #[test]
