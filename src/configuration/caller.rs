@@ -142,7 +142,11 @@ impl Calling<'_> {
     }
 
     pub(super) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
-        diagnostic.at_called(self.caller.own_call, self.call.location.clone(), "called here")
+        diagnostic.at_called(
+            self.caller.own_call,
+            self.call.location.clone(),
+            "called here",
+        )
     }
 }
 

@@ -17,7 +17,9 @@ use super::file::{
 use super::merge::MergedFiles;
 use super::requirement::{Declaration, DeclarationKind};
 use super::storage::StorageBlock;
-use super::syntax::{Attribute, Block, BlockSchema, Content, Name, Schema, Strings, diagnose};
+use super::syntax::{
+    Attribute, AttributeNames, Block, BlockSchema, Content, Name, Schema, Strings, diagnose,
+};
 
 const fn block(kind: &'static str, labels: &'static [&'static str]) -> BlockSchema {
     BlockSchema { kind, labels }
@@ -43,7 +45,7 @@ const TEST_FILE: Schema =
     Schema::of_blocks(&[block("provider", &["name"]), block("run", &["name"])]);
 
 const TERRAFORM: Schema = Schema {
-    attributes: Some(&["required_version"]),
+    attributes: AttributeNames::These(&["required_version"]),
     blocks: &[
         block("required_providers", &[]),
         block("backend", &["type"]),

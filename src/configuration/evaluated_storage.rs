@@ -28,10 +28,7 @@ fn arguments(
     let Some(block) = &storage.block else {
         return arguments;
     };
-    let schema = Schema {
-        attributes: None,
-        blocks: &BLOCKS,
-    };
+    let schema = Schema::with_any_attribute(&BLOCKS);
     // A block that cannot be read is compared by its text.
     let Ok(content) = block.content(&schema) else {
         arguments.insert("text".to_owned(), StorageArgument::of_code(block.code()));

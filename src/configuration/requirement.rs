@@ -272,7 +272,7 @@ impl Requirements {
         self.calls.extend(other.calls);
         self.unknown.extend(other.unknown);
         self.variable.extend(other.variable);
-        self.state = self.state.and(other.state);
+        self.state = self.state.with(other.state);
         self.own_commits.extend(other.own_commits);
         self.storages.extend(other.storages);
         self.unused_state.extend(other.unused_state);
@@ -295,7 +295,7 @@ impl Requirements {
             self.is_incomplete = true;
             self.warnings.extend(other.warnings.iter().cloned());
         }
-        self.state = std::mem::take(&mut self.state).and(other.state.clone());
+        self.state = std::mem::take(&mut self.state).with(other.state.clone());
         self.unused_state.extend(other.unused_state.clone());
     }
 
@@ -356,7 +356,7 @@ impl ModuleCall {
     /// Whether the call specifies one state of its module.
     pub(crate) fn is_pinned(&self) -> bool {
         self.request()
-            .is_none_or(|request| request.unpinned().is_none())
+            .is_none_or(|request| request.why_unpinned().is_none())
     }
 
     /// Adds the locations of the call to a diagnostic.
@@ -372,7 +372,8 @@ impl ModuleCall {
 }
 
 impl StateKnowledge {
-    pub(super) fn and(self, other: Self) -> Self {
+    /// Combines it with the knowledge of more state files. One that was not read makes all unknown.
+    pub(super) fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Unknown(reason), _) | (_, Self::Unknown(reason)) => Self::Unknown(reason),
             (Self::Absent, Self::Absent) => Self::Absent,

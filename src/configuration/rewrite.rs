@@ -27,25 +27,23 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
     let mut edits = Vec::new();
     let mut declarations = requirement.declarations.clone();
     for declaration in &mut declarations {
-        let is_allowed = declaration
-            .constraints
-            .terms()
-            .iter()
-            .all(|term| term.compares(version));
-        if let Some(written) = &declaration.version
-            && !is_allowed
-        {
-            let edit = match edit(declaration, written, version) {
-                Ok(edit) => edit,
-                Err(why) => return Err(refusal(declaration, written, version, why)),
-            };
-            let Ok(constraints) = edit.new.parse() else {
-                let why = "it cannot be read";
-                return Err(refusal(declaration, written, version, why));
-            };
-            declaration.constraints = constraints;
-            edits.push(edit);
+        // It has no constraint.
+        let Some(written) = &declaration.version else {
+            continue;
+        };
+        // Whether a prerelease is allowed is decided for all constraints together, at the end.
+        let terms = declaration.constraints.terms();
+        if terms.iter().all(|term| term.is_met_by(version)) {
+            continue;
         }
+        let edit = edit_of(declaration, written, version)
+            .map_err(|why| refusal(declaration, written, version, why))?;
+        let constraints = edit
+            .new
+            .parse()
+            .map_err(|_| refusal(declaration, written, version, "it cannot be read"))?;
+        declaration.constraints = constraints;
+        edits.push(edit);
     }
     let constraints = ConstraintList::merge(
         declarations
@@ -73,7 +71,7 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
 }
 
 /// The edit of a declaration's constraint that makes it allow `version`, or why there is none.
-fn edit(
+fn edit_of(
     declaration: &Declaration,
     written: &Location,
     version: &Version,
@@ -132,7 +130,7 @@ fn allowing_term(term: &str, version: &Version) -> Option<String> {
     let Some(constraint) = written.terms().first() else {
         return Some(term.to_owned());
     };
-    if constraint.compares(version) {
+    if constraint.is_met_by(version) {
         return Some(term.to_owned());
     }
     let start = term.find(|c: char| c.is_ascii_digit())?;
@@ -143,7 +141,7 @@ fn allowing_term(term: &str, version: &Version) -> Option<String> {
 
     // With fewer numbers than the version has, the new term may still not allow it.
     let rewritten: ConstraintList = new.parse().ok()?;
-    if !rewritten.terms().first()?.compares(version) {
+    if !rewritten.terms().first()?.is_met_by(version) {
         return None;
     }
     Some(new)

@@ -131,7 +131,8 @@ impl State {
     /// Adds the requirements of a state file, if it exists. `bytes_left` is how many bytes state
     /// files may have from here on.
     fn add_file(&mut self, path: &Path, boundary: &Boundary, bytes_left: &mut u64) {
-        // Most root modules have no state, and following links takes ten times as long.
+        // Most root modules have no state, and `is_outside` follows links, which takes ten times as
+        // long.
         if boundary.tree().is_missing(path) {
             return;
         }
@@ -151,25 +152,11 @@ impl State {
             );
         };
         *bytes_left = rest;
-        // OpenTofu and Terraform leave an empty file where a command was interrupted.
-        let parsed = if bytes.is_empty() {
-            Ok(Contents::default())
-        } else {
-            read(&bytes)
-        };
-        let contents = match parsed {
+        let contents = match Contents::parse(&bytes) {
             Ok(contents) => contents,
-            // The message of serde_json may quote a value.
-            Err(error) => {
-                let line = error.line();
-                let column = error.column();
-                return self.add_error(
-                    path,
-                    &format!("it is not a state, at line {line}, column {column}"),
-                );
-            }
+            Err(problem) => return self.add_error(path, &problem),
         };
-        self.knowledge = std::mem::take(&mut self.knowledge).and(StateKnowledge::Read);
+        self.add_knowledge(StateKnowledge::Read);
         self.add_contents(path, contents, bytes.is_empty());
     }
 
@@ -224,7 +211,12 @@ impl State {
     }
 
     fn note_unknown(&mut self, reason: String) {
-        self.knowledge = std::mem::take(&mut self.knowledge).and(StateKnowledge::Unknown(reason));
+        self.add_knowledge(StateKnowledge::Unknown(reason));
+    }
+
+    fn add_knowledge(&mut self, of_more: StateKnowledge) {
+        let before = std::mem::take(&mut self.knowledge);
+        self.knowledge = before.with(of_more);
     }
 
     fn add_error(&mut self, path: &Path, why: &str) {
@@ -266,7 +258,7 @@ impl Requirements {
             self.unused_state.entry(address).or_insert(path);
         }
         self.warnings.extend(state.warnings);
-        self.state = self.state.and(state.knowledge);
+        self.state = self.state.with(state.knowledge);
         self
     }
 }
@@ -409,9 +401,25 @@ struct RecordedPaths {
     path: Option<PathBuf>,
 }
 
-/// Reads a state. Go reads the names of members in any case, so a relevant name in another case is
+impl Contents {
+    /// Parses a state file. The error says where it is not a state, in a form that quotes no value.
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        // OpenTofu and Terraform leave an empty file where a command was interrupted.
+        if bytes.is_empty() {
+            return Ok(Self::default());
+        }
+        // The message of serde_json may quote a value.
+        parse(bytes).map_err(|error| {
+            let line = error.line();
+            let column = error.column();
+            format!("it is not a state, at line {line}, column {column}")
+        })
+    }
+}
+
+/// Parses a state. Go reads the names of members in any case, so a relevant name in another case is
 /// an error.
-fn read(bytes: &[u8]) -> serde_json::Result<Contents> {
+fn parse(bytes: &[u8]) -> serde_json::Result<Contents> {
     let contents = serde_json::from_slice(bytes)?;
     let mut names = serde_json::Deserializer::from_slice(bytes);
     MemberNames { of_state: true }.deserialize(&mut names)?;
@@ -517,7 +525,7 @@ mod tests {
     fn members_in_another_case_are_not_overlooked() {
         let resource = r#"{"provider": "provider[\"acme/two\"]"}"#;
         let read = |text: &str| {
-            read(text.as_bytes())
+            parse(text.as_bytes())
                 .map(|contents| contents.resources.map_or(0, |found| found.0.len()))
         };
         assert_eq!(

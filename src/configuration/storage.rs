@@ -204,15 +204,12 @@ impl StateStorage {
         }
     }
 
-    /// The place that a file of arguments for `-backend-config` specifies; `None` if it cannot be
-    /// read.
+    /// The arguments that a file for `-backend-config` gives to a backend; `None` if it is no such
+    /// file.
     pub(crate) fn of_arguments(path: &Path, bytes: &[u8]) -> Option<Self> {
         let text = String::from_utf8(bytes.to_vec()).ok()?;
         let file = SourceFile::new(path, text);
-        let schema = Schema {
-            attributes: None,
-            blocks: &BLOCKS,
-        };
+        let schema = Schema::with_any_attribute(&BLOCKS);
         let content = Block::of_file(&file).content(&schema).ok()?;
         // With other blocks it is a different kind of file.
         if content.other_block.is_some() {
@@ -221,10 +218,12 @@ impl StateStorage {
         let mut storage = Self::default();
         for attribute in &content.attributes {
             let name = attribute.name.text.clone();
+            // A file of arguments has no variables. In JSON, too, a string is taken as it is.
             let value = attribute.constant(Strings::Literal).ok()?;
             let argument = StorageArgument::of_value(&name, &value);
             storage.arguments.insert(name, argument);
         }
+        // Nested blocks are compared as they are written.
         for (kind, nested) in &content.blocks {
             let argument = StorageArgument::of_code(nested.as_ref().ok()?.code());
             storage.arguments.insert((*kind).to_owned(), argument);

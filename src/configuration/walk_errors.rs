@@ -60,7 +60,10 @@ impl Walk<'_> {
     /// Adds a module of the repository that is missing.
     fn add_missing(&mut self, visit: &Visit<'_>, reason: MissingReason) {
         self.missing.add(&visit.calling, reason);
-        let location = visit.own_call.unwrap_or(&visit.calling.call.location).clone();
+        let location = visit
+            .own_call
+            .unwrap_or(&visit.calling.call.location)
+            .clone();
         let directory = Some(visit.path.shown());
         self.result.unknown.push(UnknownCall {
             location,

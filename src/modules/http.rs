@@ -51,7 +51,7 @@ impl HttpAddress {
             name => name != "checksum",
         });
         url.set_query(request_query(query).as_deref());
-        let login = login(&mut url, netrc);
+        let login = take_login(&mut url, netrc);
         Ok(Self {
             url,
             login,
@@ -72,7 +72,7 @@ impl HttpAddress {
             .map_or(RequestCredentials::None, RequestCredentials::Basic);
         let Some(format) = self.parameters.format else {
             return self
-                .location(client, credentials)
+                .request_location(client, credentials)
                 .map(HttpPackage::Elsewhere);
         };
         let mut file = download(client, &self.url, credentials, scratch)?;
@@ -81,9 +81,9 @@ impl HttpAddress {
         Ok(HttpPackage::Archive(file, format))
     }
 
-    /// Requests the location of the package, which is in a header or in a `meta` element of the
-    /// page.
-    fn location(
+    /// Requests the location of the package of an address without the name of an archive. It is in
+    /// a header or in a `meta` element of the page.
+    fn request_location(
         &self,
         client: &Client,
         credentials: RequestCredentials<'_>,
@@ -101,30 +101,38 @@ impl HttpAddress {
             // go-getter, too, reads the page only if there is no header.
             match header.filter(|text| !text.is_empty()) {
                 Some(location) => Ok(Some(location)),
-                None => Ok(meta_location(&String::from_utf8_lossy(&read_whole(
-                    response,
-                    LARGEST_PAGE,
-                )?))),
+                None => {
+                    let page = read_whole(response, LARGEST_PAGE)?;
+                    Ok(meta_location(&String::from_utf8_lossy(&page)))
+                }
             }
         })?;
-        let why = match location.as_deref().map(RemoteSource::parse_full) {
-            Some(Some(source)) if !source.is_on_this_machine() => return Ok(source),
-            Some(Some(_)) => "refers to this machine",
-            Some(None) => "refers to something that is not the full address of a package",
-            None => {
-                "does not have the name of an archive, and does not contain the location of the package"
-            }
+
+        let Some(location) = location else {
+            return Err(self.unusable(
+                "does not have the name of an archive, and does not contain the location of the package",
+            ));
         };
-        Err(FetchError::package(format!(
-            "{} {why}",
-            SafeUrl::from(&self.url)
-        )))
+        let Some(source) = RemoteSource::parse_full(&location) else {
+            return Err(
+                self.unusable("refers to something that is not the full address of a package")
+            );
+        };
+        if source.is_on_this_machine() {
+            return Err(self.unusable("refers to this machine"));
+        }
+        Ok(source)
+    }
+
+    /// The error about an address that `does` something for which it cannot be used.
+    fn unusable(&self, does: &str) -> FetchError {
+        FetchError::package(format!("{} {does}", SafeUrl::from(&self.url)))
     }
 }
 
 /// Requests a list of checksums.
 pub(super) fn read_list(client: &Client, netrc: &Netrc, mut url: Url) -> FetchResult<Vec<u8>> {
-    let login = login(&mut url, netrc);
+    let login = take_login(&mut url, netrc);
     let credentials = login
         .as_ref()
         .map_or(RequestCredentials::None, RequestCredentials::Basic);
@@ -153,7 +161,7 @@ pub(super) fn download(
 }
 
 /// Removes the login from a URL and returns it, or else the one for its host in `.netrc`.
-fn login(url: &mut Url, netrc: &Netrc) -> Option<Token> {
+fn take_login(url: &mut Url, netrc: &Netrc) -> Option<Token> {
     let own = (
         percent_decoded(url.username()),
         percent_decoded(url.password().unwrap_or_default()),

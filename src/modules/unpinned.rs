@@ -25,21 +25,26 @@ pub(crate) enum Unpinned {
 }
 
 impl ModuleRequest {
-    /// Returns why the request is not pinned; `None` if it is, or for a directory of this machine.
-    pub(crate) fn unpinned(&self) -> Option<Unpinned> {
+    /// Returns why the request is not pinned; `None` if it is, or for a directory or an archive of
+    /// this machine. A git repository of this machine has branches that move, too.
+    pub(crate) fn why_unpinned(&self) -> Option<Unpinned> {
         let Self::Unlocked {
             source,
             constraints,
             ..
         } = self
         else {
+            // The lock file specifies the package.
             return None;
         };
         match source {
             ModuleSource::Local(_) => None,
+            // A registry publishes a version once, and a constraint limits the versions: the user
+            // decides how far.
             ModuleSource::Registry(_) => constraints.is_empty().then_some(Unpinned::AnyVersion),
             ModuleSource::Remote(source) => match source.getter() {
-                Getter::Git => GitAddress::parse(source.url()).ok()?.unpinned(),
+                // An address that provlock does not pass to git is an error when it is fetched.
+                Getter::Git => GitAddress::parse(source.url()).ok()?.why_unpinned(),
                 Getter::Oci => (!source.is_immutable()).then_some(Unpinned::Tag),
                 _ if source.is_on_this_machine() => None,
                 _ => (!source.is_immutable()).then_some(Unpinned::NoChecksum),
@@ -93,14 +98,14 @@ impl RemoteSource {
             ModuleSource::Remote(self.clone()),
             ConstraintList::default(),
         );
-        request.is_some_and(|request| request.unpinned().is_some())
+        request.is_some_and(|request| request.why_unpinned().is_some())
     }
 }
 
 impl GitAddress {
     /// A branch may have any name, so only a commit id is certain to be pinned. A name that
     /// contains a version or begins with `tags/` is assumed to be a tag.
-    fn unpinned(&self) -> Option<Unpinned> {
+    fn why_unpinned(&self) -> Option<Unpinned> {
         let Some(reference) = self.reference() else {
             return Some(Unpinned::DefaultBranch);
         };
@@ -129,7 +134,7 @@ mod tests {
         let source = ModuleSource::parse(source, Dialect::Tofu).unwrap();
         ModuleRequest::new(source, version.parse().unwrap())
             .unwrap()
-            .unpinned()
+            .why_unpinned()
     }
 
     #[test]

@@ -382,13 +382,13 @@ impl Client {
         // A token takes precedence over the login in the URL, as in Terraform.
         let token = token.or_else(|| login_in(url));
         if let Some(token) = &token {
-            self.learn(token);
+            self.keep_secret(token);
         }
         Ok(token)
     }
 
-    /// Adds a secret that is about to be sent to the run's secrets.
-    pub(crate) fn learn(&self, token: &Token) {
+    /// Hides a secret that is about to be sent in all messages of the run.
+    pub(crate) fn keep_secret(&self, token: &Token) {
         self.settings().secrets.learn(token);
     }
 

@@ -106,7 +106,7 @@ fn suggestion(found: &str) -> &'static str {
 
 impl Constraint {
     /// Whether `version` meets this term, prerelease or not.
-    pub(crate) fn compares(&self, version: &Version) -> bool {
+    pub(crate) fn is_met_by(&self, version: &Version) -> bool {
         let order = version.cmp_precedence(&self.boundary);
         match self.operator {
             Operator::Greater => order == Ordering::Greater,
@@ -274,7 +274,7 @@ impl ConstraintList {
     /// it.
     pub(crate) fn is_outgrown_by(&self, version: &Version) -> bool {
         self.0.iter().all(|term| {
-            term.compares(version)
+            term.is_met_by(version)
                 || *version > term.boundary
                 || (*version == term.boundary && term.operator == Operator::Less)
         })
@@ -335,7 +335,7 @@ impl ConstraintList {
         if version.is_prerelease() && !self.names(version) {
             return false;
         }
-        self.0.iter().all(|term| term.compares(version))
+        self.0.iter().all(|term| term.is_met_by(version))
     }
 
     /// Whether a term allows exactly this version.

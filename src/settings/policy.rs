@@ -514,7 +514,7 @@ impl ProviderRule {
 
     fn has_in_range(&self, version: &Version) -> bool {
         let mut terms = self.versions.terms().iter();
-        terms.all(|term| term.compares(version))
+        terms.all(|term| term.is_met_by(version))
     }
 
     /// Whether the rule allows or requires the version. A prerelease must be named by the rule.

@@ -17,9 +17,15 @@ const JSON_LEVELS: usize = 8;
 
 /// The arguments and blocks to read from a body.
 pub(in crate::configuration) struct Schema {
-    /// Names of arguments; `None` for all.
-    pub attributes: Option<&'static [&'static str]>,
+    pub attributes: AttributeNames,
     pub blocks: &'static [BlockSchema],
+}
+
+/// The arguments that a schema selects.
+#[derive(Clone, Copy)]
+pub(in crate::configuration) enum AttributeNames {
+    Any,
+    These(&'static [&'static str]),
 }
 
 pub(in crate::configuration) struct BlockSchema {
@@ -55,15 +61,22 @@ pub(in crate::configuration) struct Content {
 
 impl Schema {
     /// Selects all arguments and no blocks.
-    pub(in crate::configuration) const ALL_ATTRIBUTES: Self = Self {
-        attributes: None,
-        blocks: &[],
-    };
+    pub(in crate::configuration) const ALL_ATTRIBUTES: Self = Self::with_any_attribute(&[]);
+
+    /// Selects all arguments, and blocks.
+    pub(in crate::configuration) const fn with_any_attribute(
+        blocks: &'static [BlockSchema],
+    ) -> Self {
+        Self {
+            attributes: AttributeNames::Any,
+            blocks,
+        }
+    }
 
     /// Selects blocks only.
     pub(in crate::configuration) const fn of_blocks(blocks: &'static [BlockSchema]) -> Self {
         Self {
-            attributes: Some(&[]),
+            attributes: AttributeNames::These(&[]),
             blocks,
         }
     }
@@ -71,7 +84,7 @@ impl Schema {
     /// Selects arguments only.
     pub(in crate::configuration) const fn of_attributes(names: &'static [&'static str]) -> Self {
         Self {
-            attributes: Some(names),
+            attributes: AttributeNames::These(names),
             blocks: &[],
         }
     }
@@ -81,7 +94,10 @@ impl Schema {
     }
 
     fn has_attribute(&self, name: &str) -> bool {
-        self.attributes.is_none_or(|names| names.contains(&name))
+        match self.attributes {
+            AttributeNames::Any => true,
+            AttributeNames::These(names) => names.contains(&name),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::hcl::Fault;
 
 pub(super) use attribute::{Attribute, Name, Strings};
-pub(super) use content::{Block, BlockSchema, Content, Schema};
+pub(super) use content::{AttributeNames, Block, BlockSchema, Content, Schema};
 
 /// Converts a syntax error for users.
 pub(super) fn diagnose(file: &Arc<SourceFile>, fault: Fault) -> Diagnostic {

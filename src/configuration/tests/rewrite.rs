@@ -493,11 +493,11 @@ fn whatever_is_rewritten_keeps_its_shape_and_allows_the_version() {
                 .parse()
                 .unwrap_or_else(|error| panic!("{text:?} {version} {new:?}: {error}"));
             assert!(
-                parsed.terms().iter().all(|term| term.compares(&version)),
+                parsed.terms().iter().all(|term| term.is_met_by(&version)),
                 "{text:?} {version} {new:?}"
             );
             assert_eq!(shape(text), shape(&new), "{text:?} {version}");
-            let met = old.terms().iter().all(|term| term.compares(&version));
+            let met = old.terms().iter().all(|term| term.is_met_by(&version));
             assert_eq!(
                 met,
                 text == new,

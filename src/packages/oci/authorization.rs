@@ -1,6 +1,6 @@
 //! Answers to a registry's challenge: a password, the user's token, or a token from a token server.
 
-use reqwest::blocking::RequestBuilder;
+use reqwest::blocking::{RequestBuilder, Response};
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Method, StatusCode};
 use serde::Deserialize;
@@ -30,9 +30,16 @@ const CLIENT_ID: &str = "provlock";
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Authorization {
     pub(super) header: HeaderValue,
-    /// Whether it is a token server's token, which may have expired. The user's own token or
-    /// password cannot be renewed.
-    is_fetched: bool,
+    origin: TokenOrigin,
+}
+
+/// Origin of a token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TokenOrigin {
+    /// The user's own token or password, which cannot be renewed.
+    User,
+    /// A token server, whose token may have expired.
+    Server,
 }
 
 /// A request that needs an authorization.
@@ -82,72 +89,93 @@ impl Requester<'_> {
                     ..
                 }),
                 None,
-            ) => self.authorization(token, false).map(Some),
+            ) => self.authorization(token, TokenOrigin::User).map(Some),
             (
                 Some(_),
                 _,
                 Some(Authorization {
-                    is_fetched: true, ..
+                    origin: TokenOrigin::Server,
+                    ..
                 }),
             ) if fresh => Ok(None),
-            (Some(bearer), _, _) => self.authorization(&self.fetch(bearer)?, true).map(Some),
-            (None, Some(OciLogin::Basic { username, password }), None) if challenges.basic => self
-                .authorization(&Token::basic(username, password.reveal()), false)
-                .map(Some),
+            (Some(bearer), _, _) => {
+                let token = self.fetch_token(bearer)?;
+                self.authorization(&token, TokenOrigin::Server).map(Some)
+            }
+            (None, Some(OciLogin::Basic { username, password }), None) if challenges.basic => {
+                let token = Token::basic(username, password.reveal());
+                self.authorization(&token, TokenOrigin::User).map(Some)
+            }
             (None, _, _) => Ok(None),
         }
     }
 
-    fn authorization(&self, token: &Token, is_fetched: bool) -> Result<Authorization, Failure> {
-        self.client.learn(token);
+    fn authorization(&self, token: &Token, origin: TokenOrigin) -> Result<Authorization, Failure> {
+        self.client.keep_secret(token);
         let header = token.authorization();
         let header = header.ok_or_else(|| {
             self.failed("the token for it contains characters that cannot be sent")
         })?;
-        Ok(Authorization { header, is_fetched })
+        Ok(Authorization { header, origin })
     }
 
-    /// Gets a token: with the user's password, with the refresh token (OAuth 2), or anonymously.
+    /// Fetches a token: with the user's password, with the refresh token (OAuth 2), or anonymously.
     ///
     /// The registry names the token server, which gets the user's secret only if it is on the
     /// registry's host or the user has the same login for it. It must not pass the secret on, so
     /// redirects are treated as errors.
-    fn fetch(&self, challenge: &BearerChallenge) -> Result<Token, Failure> {
+    fn fetch_token(&self, challenge: &BearerChallenge) -> Result<Token, Failure> {
         let realm = self.realm(challenge)?;
         if let Some(found) = self.login {
             self.check_host(&realm, found)?;
         }
-        let request = match self.login.map(|found| &found.login) {
-            Some(OciLogin::OAuth { refresh_token, .. }) => {
-                self.client.learn(refresh_token);
-                self.refresh_request(&realm, challenge, refresh_token)?
-            }
-            Some(OciLogin::Basic { username, password }) => {
-                self.client
-                    .learn(&Token::basic(username, password.reveal()));
-                self.token_request(&realm, challenge)?
-                    .basic_auth(username, Some(password.reveal()))
-            }
-            None => self.token_request(&realm, challenge)?,
-        };
+        let request = self.request_for_login(&realm, challenge)?;
         let response = self.client.send_once(request)?;
         let status = response.status();
         let shown = SafeUrl::from(realm);
-        // These pass, so the whole attempt is repeated.
+        // These errors are temporary, so the whole attempt is repeated.
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
-            return Err(refusal(response, false));
+            // Only an error about a refused login says whether one was sent.
+            let credentials_sent = false;
+            return Err(refusal(response, credentials_sent));
         }
         if status != StatusCode::OK {
             return Err(self.failed(&format!(
                 "the token server {shown} refused it with status {status}"
             )));
         }
+        self.read_token(response, &shown)
+    }
+
+    /// The request for a token, with the user's login if there is one.
+    fn request_for_login(
+        &self,
+        realm: &Url,
+        challenge: &BearerChallenge,
+    ) -> Result<RequestBuilder, Failure> {
+        match self.login.map(|found| &found.login) {
+            Some(OciLogin::OAuth { refresh_token, .. }) => {
+                self.client.keep_secret(refresh_token);
+                self.refresh_request(realm, challenge, refresh_token)
+            }
+            Some(OciLogin::Basic { username, password }) => {
+                let token = Token::basic(username, password.reveal());
+                self.client.keep_secret(&token);
+                let request = self.token_request(realm, challenge)?;
+                Ok(request.basic_auth(username, Some(password.reveal())))
+            }
+            None => self.token_request(realm, challenge),
+        }
+    }
+
+    /// Reads the token in a token server's response.
+    fn read_token(&self, response: Response, server: &SafeUrl) -> Result<Token, Failure> {
         let bytes =
             read_whole(response, MAXIMUM_TOKEN_DOCUMENT_BYTES).map_err(
                 |failure| match failure.kind {
                     // Without this, the error would be about the URL that needs the token.
                     RequestErrorKind::TooLarge { .. } => self.failed(&format!(
-                        "the answer of the token server {shown} {}",
+                        "the answer of the token server {server} {}",
                         failure.kind
                     )),
                     _ => failure,
@@ -157,7 +185,7 @@ impl Requester<'_> {
         let document: Option<TokenDocument> = serde_json::from_slice(&bytes).ok();
         let token = document.and_then(|document| document.token.or(document.access_token));
         let token = token.as_deref().and_then(Token::new);
-        token.ok_or_else(|| self.failed(&format!("the token server {shown} sent no token")))
+        token.ok_or_else(|| self.failed(&format!("the token server {server} sent no token")))
     }
 
     /// The token server's URL: encrypted, or on this machine like the registry itself.

@@ -57,7 +57,7 @@ impl<'a> ProviderTag<'a> {
             let message = format!("{version} cannot be mirrored: it is too long for a tag");
             return Err(Diagnostic::error(Code::InvalidArgument, message).into());
         }
-        let (_, targets) = tag.index()?;
+        let (_, targets) = tag.read_index()?;
         tag.targets = targets;
         Ok(tag)
     }
@@ -78,8 +78,9 @@ impl<'a> ProviderTag<'a> {
             .client
             .manifest(&ManifestName::Digest(target.digest.clone()), MANIFEST)
         {
+            Ok(manifest) => manifest,
             Err(error) if error.kind == RequestErrorKind::NotFound => return Ok(None),
-            manifest => manifest.map_err(|error| self.not_read(error))?,
+            Err(error) => return Err(self.not_read(error)),
         };
         let Ok(layer) = manifest::read_manifest(&manifest, PROVIDER_TARGET) else {
             return Ok(None);
@@ -141,7 +142,7 @@ impl<'a> ProviderTag<'a> {
     /// The index is read again, because another machine may have added something meanwhile;
     /// registries have no way to replace it on a condition.
     pub(crate) fn list(&self, packages: &[PushedPackage]) -> Result<()> {
-        let (mut index, _) = self.index()?;
+        let (mut index, _) = self.read_index()?;
         let mut manifests = match index.remove("manifests") {
             Some(Value::Array(manifests)) => manifests,
             _ => Vec::new(),
@@ -163,25 +164,20 @@ impl<'a> ProviderTag<'a> {
         pushed.map_err(|error| self.client.not_pushed(error, self))
     }
 
-    /// The published index, as JSON and as its list of packages; both empty if there is no tag.
-    fn index(&self) -> Result<(Map<String, Value>, Targets)> {
+    /// Reads the published index, as JSON and as its list of packages; both empty if there is no
+    /// tag. The list lacks the entries that are no packages, which [`Self::list`] keeps.
+    fn read_index(&self) -> Result<(Map<String, Value>, Targets)> {
         let bytes = match self
             .client
             .manifest(&ManifestName::Tag(self.tag.clone()), ACCEPT_INDEX)
         {
+            Ok(bytes) => bytes,
             Err(error) if error.kind == RequestErrorKind::NotFound => {
                 return Ok((Map::new(), Targets::new()));
             }
-            bytes => bytes.map_err(|error| self.not_read(error))?,
+            Err(error) => return Err(self.not_read(error)),
         };
-        let targets = manifest::read_index(&bytes);
-        let read = targets.and_then(|targets| {
-            Ok((
-                serde_json::from_slice(&bytes).map_err(|_| "is not a JSON object")?,
-                targets,
-            ))
-        });
-        read.map_err(|problem| {
+        parse_index(&bytes).map_err(|problem| {
             let error = Diagnostic::error(
                 Code::InvalidPackage,
                 format!("{self} {problem}, so nothing is added to it"),
@@ -195,6 +191,13 @@ impl<'a> ProviderTag<'a> {
     fn not_read(&self, error: RequestError) -> Diagnostics {
         self.client.source_error(error, self).into()
     }
+}
+
+/// Parses an index, as JSON and as its list of packages.
+fn parse_index(bytes: &[u8]) -> std::result::Result<(Map<String, Value>, Targets), String> {
+    let targets = manifest::read_index(bytes)?;
+    let json = serde_json::from_slice(bytes).map_err(|_| "is not a JSON object")?;
+    Ok((json, targets))
 }
 
 impl PushedPackage {

@@ -23,6 +23,8 @@ pub struct RepositoryTemplate {
 
 /// The variables of a template, which stand for the parts of a provider's address.
 const VARIABLES: [&str; 3] = ["hostname", "namespace", "type"];
+/// An address of a provider, by which templates are checked.
+const EXAMPLE: [&str; 3] = ["registry.example", "namespace", "type"];
 
 impl RepositoryTemplate {
     /// Reads a template that the user names: `{hostname}`, `{namespace}` and `{type}`, with or
@@ -44,7 +46,7 @@ impl RepositoryTemplate {
     }
 
     fn parse_named(text: &str, help: &Help) -> Result<Self> {
-        let template = parse_uri_template(text).and_then(|parsed| Self::checked(text, parsed));
+        let template = parse_uri_template(text).and_then(|parsed| Self::expandable(text, parsed));
         template.map_err(|problem| {
             let message = format!("{text:?} is not the template of an OCI mirror: {problem}");
             Diagnostic::error(Code::InvalidArgument, message)
@@ -71,18 +73,15 @@ impl RepositoryTemplate {
             error.at(location.clone(), text).help(help)
         };
         let parsed = parse(text).map_err(invalid)?;
-        for (index, name) in VARIABLES.into_iter().enumerate() {
-            let others = VARIABLES.into_iter().filter(|other| *other != name);
-            // A template that uses the part cannot be rendered without it.
-            let is_used = render(&parsed, others.map(|other| (other, "example"))).is_err();
-            if !is_used && !is_fixed(include, index) {
+        for name in VARIABLES {
+            if !uses_variable(&parsed, name) && !is_fixed(include, name) {
                 let problem = format!(
                     "it must use ${{{name}}}, since \"include\" allows more than one {name}"
                 );
                 return Err(invalid(problem).into());
             }
         }
-        Self::checked(text, parsed).map_err(|problem| invalid(problem).into())
+        Self::expandable(text, parsed).map_err(|problem| invalid(problem).into())
     }
 
     /// The repository of a provider.
@@ -120,13 +119,13 @@ impl RepositoryTemplate {
         Diagnostic::error(Code::InvalidArgument, message).help(help)
     }
 
-    /// A template without problems that do not depend on the provider.
-    fn checked(text: &str, parsed: Template) -> std::result::Result<Self, String> {
+    /// The template, unless it makes no address of a repository for any provider.
+    fn expandable(text: &str, parsed: Template) -> std::result::Result<Self, String> {
         let template = Self {
             text: text.to_owned(),
             parsed,
         };
-        template.expand(["registry.example", "namespace", "type"])?;
+        template.expand(EXAMPLE)?;
         Ok(template)
     }
 
@@ -138,14 +137,25 @@ impl RepositoryTemplate {
     }
 }
 
-/// Whether patterns leave only one value for a part of the address, by OpenTofu's rule, which
-/// ignores wildcards.
-fn is_fixed(include: &[ProviderPattern], index: usize) -> bool {
+/// Whether a template uses a variable: it cannot be rendered without it then.
+fn uses_variable(template: &Template, name: &str) -> bool {
+    let mut others = Vec::new();
+    for (variable, value) in VARIABLES.into_iter().zip(EXAMPLE) {
+        if variable != name {
+            others.push((variable, value));
+        }
+    }
+    render(template, others.into_iter()).is_err()
+}
+
+/// Whether patterns leave only one value for the part of the address that a variable stands for, by
+/// OpenTofu's rule, which ignores wildcards.
+fn is_fixed(include: &[ProviderPattern], variable: &str) -> bool {
     let mut values = BTreeSet::new();
     for pattern in include {
-        let value = match index {
-            0 => pattern.hostname.as_ref().map(Hostname::as_ascii),
-            1 => pattern.namespace.as_deref(),
+        let value = match variable {
+            "hostname" => pattern.hostname.as_ref().map(Hostname::as_ascii),
+            "namespace" => pattern.namespace.as_deref(),
             _ => pattern.name.as_deref(),
         };
         values.extend(value);

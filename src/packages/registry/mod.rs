@@ -76,8 +76,8 @@ struct Proof {
     downloaded: u64,
 }
 
-/// Hashes that a registry reports for a package.
-struct ListedReport {
+/// The hashes of a registry's report about a package, each of whose `zh:` SHA256SUMS lists.
+struct ConfirmedReport {
     zh: BTreeSet<Hash>,
     h1: BTreeSet<Hash>,
 }
@@ -193,7 +193,7 @@ impl Registry {
         Ok(Proof {
             release,
             h1: digest.h1.clone(),
-            hashes: listed(&digest),
+            hashes: listed_dispositions(&digest),
             digest: Some(digest),
             downloaded: transferred,
         })
@@ -362,7 +362,7 @@ impl Registry {
         }
         Some(Proof {
             release,
-            hashes: listed(&digest),
+            hashes: listed_dispositions(&digest),
             h1: digest.h1,
             digest: None,
             downloaded: 0,
@@ -404,7 +404,8 @@ impl Registry {
         self.releases.get(&metadata)?.confirm(&metadata)
     }
 
-    /// Returns the release of a version; no package is fetched.
+    /// Returns what is known of a published version without fetching a package: the signed hashes,
+    /// and the `h1:` that the registry reports.
     pub(super) fn published(&self, package: &PackageId) -> Result<Published> {
         let metadata = self.protocol.metadata(package)?;
         let signed = self.releases.get(&metadata)?;
@@ -414,19 +415,17 @@ impl Registry {
             signed.warnings(package),
         );
         let reports = metadata.reports(self.policy.dialect)?;
-        for (platform, report) in &reports {
-            let Some(ListedReport { zh, h1 }) = listed_report(report, &published.zh) else {
+        for report in reports.values() {
+            let Some(confirmed) = confirmed_report(report, &published.zh) else {
                 continue;
             };
-            for sum in &zh {
-                if let Some(hashes) = published.packages.get_mut(sum) {
-                    hashes.extend(h1.iter().cloned());
+            for zh in &confirmed.zh {
+                if let Some(hashes) = published.packages.get_mut(zh) {
+                    hashes.extend(confirmed.h1.iter().cloned());
                 }
             }
-            if let Ok(platform) = platform.parse() {
-                published.h1.insert(platform, h1);
-            }
         }
+        published.h1 = reported_h1(&reports, &published.zh);
         Ok(published)
     }
 
@@ -454,22 +453,23 @@ impl Registry {
     }
 }
 
-/// The `h1:` that a registry reports for the packages in SHA256SUMS, which has these `zh:`.
+/// The `h1:` that a registry reports, by platform. `sums` are the `zh:` of SHA256SUMS.
 fn reported_h1(reports: &Reports, sums: &BTreeSet<Hash>) -> HashesByPlatform {
     let mut reported = HashesByPlatform::new();
     for (platform, report) in reports {
-        if let Some(listed) = listed_report(report, sums)
+        // Users cannot select a platform whose name is not valid.
+        if let Some(confirmed) = confirmed_report(report, sums)
             && let Ok(platform) = platform.parse()
         {
-            reported.insert(platform, listed.h1);
+            reported.insert(platform, confirmed.h1);
         }
     }
     reported
 }
 
-/// The hashes that a registry reports for a package, if it has an `h1:`, and SHA256SUMS has each of
-/// its `zh:`.
-fn listed_report(report: &PackageReport, sums: &BTreeSet<Hash>) -> Option<ListedReport> {
+/// The hashes of a report that has an `h1:` and a `zh:`. A report is ignored as a whole if
+/// SHA256SUMS lacks a `zh:` of it.
+fn confirmed_report(report: &PackageReport, sums: &BTreeSet<Hash>) -> Option<ConfirmedReport> {
     let HashesByScheme {
         h1,
         zh,
@@ -482,7 +482,7 @@ fn listed_report(report: &PackageReport, sums: &BTreeSet<Hash>) -> Option<Listed
     if zh.iter().any(|zh| !sums.contains(*zh)) {
         return None;
     }
-    Some(ListedReport {
+    Some(ConfirmedReport {
         zh: zh.into_iter().cloned().collect(),
         h1: h1.into_iter().cloned().collect(),
     })
@@ -531,7 +531,7 @@ fn unlisted(
 }
 
 /// Facts about the hashes of a package that SHA256SUMS lists.
-fn listed(digest: &PackageDigest) -> HashDispositions {
+fn listed_dispositions(digest: &PackageDigest) -> HashDispositions {
     let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
     hashes.add(HashDisposition::Listed, [digest.zh.clone()]);
     hashes

@@ -154,7 +154,7 @@ impl Session<'_> {
         let Some(request) = ModuleRequest::new(source, ConstraintList::default()) else {
             return Err(ELSEWHERE.to_owned());
         };
-        if request.unpinned().is_some() {
+        if request.why_unpinned().is_some() {
             return Err(format!("{ELSEWHERE}, and not pinned"));
         }
         // A change must not choose the hosts that are requested before these are limited.

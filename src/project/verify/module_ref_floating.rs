@@ -13,7 +13,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for call in root.declared.own_package_calls() {
         if let Some(request) = call.request()
-            && let Some(why) = request.unpinned()
+            && let Some(why) = request.why_unpinned()
         {
             findings.push(unpinned(call, &why));
         }
