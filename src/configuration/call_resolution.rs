@@ -224,15 +224,19 @@ impl Walk<'_> {
             }
             _ if self.is_refused(calling, &call.source) => return None,
             Resolution::Found(module) => Some(module),
-            Resolution::Only(request) => match self.fetched(call, request, true) {
-                Fetched::Module(module) => Some(module),
-                Fetched::Absent => None,
-                Fetched::Later => return None,
-                Fetched::Failed(errors) => {
-                    self.report_not_fetched(call, errors);
-                    return None;
+            Resolution::Only(request) => {
+                // Nothing else supplies the module, so `fetch-modules` does not apply.
+                let may_fetch = true;
+                match self.fetched(call, request, may_fetch) {
+                    Fetched::Module(module) => Some(module),
+                    Fetched::Absent => None,
+                    Fetched::Later => return None,
+                    Fetched::Failed(errors) => {
+                        self.report_not_fetched(call, errors);
+                        return None;
+                    }
                 }
-            },
+            }
             Resolution::Skip(error) => {
                 self.errors.extend(error);
                 return None;

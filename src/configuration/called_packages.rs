@@ -59,6 +59,12 @@ impl CalledPackages {
         self.packages.insert(key.to_owned(), package);
     }
 
+    /// Records that the module of a call is unknown.
+    pub(super) fn add_unknown(&mut self, key: &str) {
+        let package = CalledPackage::Missing { is_unknown: true };
+        self.packages.insert(key.to_owned(), package);
+    }
+
     /// The package of a call; `None` if there is no such call.
     pub(super) fn get(&mut self, key: &str) -> Option<CalledPackage> {
         let answer = self.packages.get(key).cloned();

@@ -251,7 +251,7 @@ impl Module {
         sources: &[Arc<SourceFile>],
         dialect: Dialect,
     ) -> Self {
-        let configures_providers = configures_providers(&files, sources);
+        let configures_providers = configures_used_providers(&files, sources);
         let mut errors = files.diagnostics;
         let mut module = Self {
             directory: directory.to_owned(),
@@ -481,7 +481,8 @@ impl Module {
     }
 }
 
-fn configures_providers(files: &MergedFiles, sources: &[Arc<SourceFile>]) -> bool {
+/// Whether a module uses providers that it configures itself ([`Module::configures_providers`]).
+fn configures_used_providers(files: &MergedFiles, sources: &[Arc<SourceFile>]) -> bool {
     if files.resources.blocks.is_empty() && files.calls.blocks.is_empty() {
         return false;
     }

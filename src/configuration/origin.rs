@@ -62,9 +62,9 @@ impl OriginTracker {
         });
     }
 
-    pub(super) fn add_input(&self, name: String, is_flag: bool) {
+    pub(super) fn add_input(&self, input: RunInput) {
         self.add(Origin {
-            input: Some(RunInput { name, is_flag }),
+            input: Some(input),
             ..Origin::default()
         });
     }

@@ -98,7 +98,8 @@ impl UnknownCall {
 pub(crate) struct VariableCall {
     /// Path of the calls that lead to the module.
     pub key: String,
-    /// The call with which the path to this one leaves the user's own modules; source and version in the module block.
+    /// The call with which the path to this one leaves the user's own modules; source and version
+    /// in the module block.
     pub locations: Vec<Location>,
     pub input: RunInput,
     pub origin: Origin,
@@ -372,7 +373,7 @@ impl ModuleCall {
 }
 
 impl StateKnowledge {
-    /// Combines it with the knowledge of more state files. One that was not read makes all unknown.
+    /// Adds what is known of more state files. A state that was not read makes all unknown.
     pub(super) fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Unknown(reason), _) | (_, Self::Unknown(reason)) => Self::Unknown(reason),

@@ -22,7 +22,7 @@ use super::file::Call;
 use super::fingerprint::FileReads;
 use super::module::Module;
 use super::names::Variable;
-use super::origin::{Origin, OriginTracker};
+use super::origin::{Origin, OriginTracker, RunInput};
 use super::root::Inputs;
 use super::syntax::{Attribute, Strings};
 use super::variables::{InputVariables, VariableValue};
@@ -322,9 +322,10 @@ impl<'a> Scope<'a> {
                 VariableValue::Text(_) | VariableValue::InFileOfFlag(_)
             ))
         );
-        values
-            .origin
-            .add_input(format!("the variable \"{name}\""), is_flag);
+        values.origin.add_input(RunInput {
+            name: format!("the variable \"{name}\""),
+            is_flag,
+        });
         let given = given?;
         // Other files may give a value that this one replaces.
         values.origin.mix("given value", &format!("{given:?}"));
@@ -361,7 +362,10 @@ impl<'a> Scope<'a> {
     fn workspace(&self) -> Value {
         match self.values {
             Values::User(user) => {
-                user.origin.add_input("the workspace".to_owned(), false);
+                user.origin.add_input(RunInput {
+                    name: "the workspace".to_owned(),
+                    is_flag: false,
+                });
                 Value::string(user.variables.workspace(user.root))
             }
             Values::Call(_, caller, _) => caller.workspace(),

@@ -252,13 +252,13 @@ impl StateStorage {
 
     /// Whether both have the same relevant arguments.
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
-        differences(self, other).is_empty()
+        differing_arguments(self, other).is_empty()
     }
 
     /// Whether both places have the same arguments, except the arguments that select a state,
     /// whatever block has them.
     pub(crate) fn has_arguments_of(&self, other: &Self) -> bool {
-        let mut differences = differences(self, other).into_iter();
+        let mut differences = differing_arguments(self, other).into_iter();
         differences.all(|name| SELECTORS.contains(&name))
     }
 
@@ -288,7 +288,7 @@ impl StateStorage {
     /// Whether both states are in the same store, perhaps under different keys.
     pub(crate) fn has_store_of(&self, other: &Self) -> bool {
         self.name == other.name
-            && differences(self, other)
+            && differing_arguments(self, other)
                 .iter()
                 .all(|name| SELECTORS.contains(name))
     }
@@ -299,7 +299,7 @@ impl StateStorage {
         let mut nearest: Option<Vec<&str>> = None;
         let mut changes = None;
         for other in known {
-            let mut names = differences(self, other);
+            let mut names = differing_arguments(self, other);
             names.retain(|name| !SELECTORS.contains(name));
             let is_nearer = nearest
                 .as_ref()
@@ -323,7 +323,7 @@ impl StateStorage {
                 (old, name) => format!("{old} → {name}"),
             });
         }
-        changes.extend(self.changes_of(&differences(self, before), before));
+        changes.extend(self.changes_of(&differing_arguments(self, before), before));
         changes
     }
 
@@ -464,7 +464,7 @@ fn is_of_backend(name: &str) -> bool {
 }
 
 /// Names of the relevant arguments that differ.
-fn differences<'a>(one: &'a StateStorage, other: &'a StateStorage) -> Vec<&'a str> {
+fn differing_arguments<'a>(one: &'a StateStorage, other: &'a StateStorage) -> Vec<&'a str> {
     let mut names = Vec::new();
     for (name, argument) in &one.arguments {
         let same = other.arguments.get(name);

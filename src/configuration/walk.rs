@@ -486,13 +486,13 @@ impl<'a> Walk<'a> {
         // A module `a.b` would have the key of a module `b` that `a` calls.
         if !is_identifier(&calling.call.name) {
             self.report_name(&calling);
-            self.packages.add(calling.key, None, true);
+            self.packages.add_unknown(calling.key);
             return Targets::Same;
         }
 
         let targets = match self.source_and_constraints(&calling, origin) {
             None => {
-                self.packages.add(calling.key, None, true);
+                self.packages.add_unknown(calling.key);
                 Targets::Same
             }
             Some((ModuleSource::Local(source), _)) => {

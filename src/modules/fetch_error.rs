@@ -89,8 +89,13 @@ impl FetchError {
         }
     }
 
-    /// The same error, reported by a server that does not have the package.
-    pub(super) fn gone(self, is_gone: bool) -> Self {
+    /// The same error, from a server that does not have the package.
+    pub(super) fn gone(self) -> Self {
+        self.gone_if(true)
+    }
+
+    /// [`FetchError::gone`] if the server does not have the package.
+    pub(super) fn gone_if(self, is_gone: bool) -> Self {
         Self { is_gone, ..self }
     }
 
@@ -153,7 +158,7 @@ impl From<io::Error> for FetchError {
 
 impl From<RequestError> for FetchError {
     fn from(error: RequestError) -> Self {
-        let is_gone = is_gone(&error);
+        let is_gone = has_no_document(&error);
         let is_about_credentials = matches!(error.kind, RequestErrorKind::Credentials(_));
         let message = error.to_string();
         // A server to which no host's token is sent: its login may be in `.netrc` or in the URL.
@@ -184,7 +189,7 @@ impl From<RequestError> for FetchError {
 }
 
 /// Whether a server reports that it does not have the requested document.
-pub(super) fn is_gone(error: &RequestError) -> bool {
+pub(super) fn has_no_document(error: &RequestError) -> bool {
     matches!(
         error.kind,
         RequestErrorKind::NotFound | RequestErrorKind::Status { status: 410, .. }
@@ -203,7 +208,7 @@ impl From<Diagnostics> for FetchError {
 
 impl From<ModulePackageError> for FetchError {
     fn from(ModulePackageError { error, is_gone }: ModulePackageError) -> Self {
-        Self::from(Diagnostics::from(error)).gone(is_gone)
+        Self::from(Diagnostics::from(error)).gone_if(is_gone)
     }
 }
 

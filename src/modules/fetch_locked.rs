@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::fetch_error::{FetchError, FetchResult};
 use super::fetch_package::new_directory;
+use super::fetched::{FetchPurpose, ReplacedPackage};
 use super::fetcher::{Clients, ModuleFetcher};
 use super::git::{GitAddress, Revision};
 use super::limits::GIT;
@@ -34,7 +35,7 @@ impl ModuleFetcher {
         clients: &Clients,
         source: &ModuleSource,
         locked: &LockedModule,
-        may_change: bool,
+        replaced: ReplacedPackage,
     ) -> Result<Option<Package>> {
         let address = match LockedAddress::of(locked, source) {
             Ok(address) => address,
@@ -75,12 +76,17 @@ impl ModuleFetcher {
             // An address with a directory is locked with the hashes of that directory alone.
             (LockedAddress::Remote(address), _) => {
                 let name = package.name.clone();
-                let narrowed = self.narrowed(package, &address.directory, Wildcards::Literal, true);
+                let narrowed = self.narrowed(
+                    package,
+                    &address.directory,
+                    Wildcards::Literal,
+                    FetchPurpose::Locking,
+                );
                 narrowed.map_err(|error| error.named(&name))?
             }
             _ => package,
         };
-        if may_change || package.is_one_of(&locked.hashes) {
+        if replaced == ReplacedPackage::Accepted || package.is_one_of(&locked.hashes) {
             return Ok(Some(package));
         }
         Err(locked::replaced(locked, &package).into())
@@ -100,7 +106,7 @@ impl ModuleFetcher {
                     module, version, ..
                 },
                 _,
-            ) => self.version(clients, module, version, true, || {
+            ) => self.version(clients, module, version, FetchPurpose::Locking, || {
                 clients.registry.location(module, version)
             }),
             (LockedAddress::Remote(package), ModuleSource::Remote(_))

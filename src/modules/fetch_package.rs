@@ -18,6 +18,7 @@ use super::archive_parameters::ArchiveParameters;
 use super::checksum::hexadecimal;
 use super::copy;
 use super::fetch_error::{FetchError, FetchResult};
+use super::fetched::FetchPurpose;
 use super::fetcher::{Clients, ModuleFetcher};
 use super::git::{Git, GitAddress};
 use super::http::{self, HttpAddress, HttpPackage};
@@ -45,9 +46,7 @@ const MOST_REFERRALS: usize = 10;
 struct PackageRequest<'a> {
     clients: &'a Clients,
     source: &'a RemoteSource,
-    /// Whether the package is to be recorded in a lock file. Then it is fetched whatever the cache
-    /// contains.
-    is_recorded: bool,
+    purpose: FetchPurpose,
     /// Whether a lock file records it already, so that the recorded hash protects it.
     is_locked: bool,
     /// Number of servers that have referred to a different address.
@@ -72,14 +71,14 @@ impl ModuleFetcher {
         &self,
         clients: &Clients,
         source: &RemoteSource,
-        is_recorded: bool,
+        purpose: FetchPurpose,
     ) -> FetchResult<Package> {
-        let key = (clients.dialect, source.package.clone(), is_recorded);
+        let key = (clients.dialect, source.package.clone(), purpose);
         self.packages.get_or_compute(&key, || {
             self.obtain(PackageRequest {
                 clients,
                 source,
-                is_recorded,
+                purpose,
                 is_locked: false,
                 referrals: 0,
             })
@@ -98,7 +97,7 @@ impl ModuleFetcher {
             self.obtain(PackageRequest {
                 clients,
                 source,
-                is_recorded: true,
+                purpose: FetchPurpose::Locking,
                 is_locked: true,
                 referrals: 0,
             })
@@ -115,21 +114,21 @@ impl ModuleFetcher {
         clients: &Clients,
         module: &RegistryModule,
         version: &Version,
-        is_recorded: bool,
+        purpose: FetchPurpose,
         locate: impl FnOnce() -> FetchResult<PackageLocation>,
     ) -> FetchResult<Package> {
         let address = LockedAddress::of_version(module, version);
-        let key = (clients.dialect, address.clone(), is_recorded);
+        let key = (clients.dialect, address.clone(), purpose);
         self.packages.get_or_compute(&key, || {
             let name = format!("{module} {version}");
-            if !is_recorded {
+            if purpose == FetchPurpose::Reading {
                 match self.cached_version(module, version) {
                     Ok(Some(package)) => return Ok(package),
                     Ok(None) => {}
                     Err(error) => return Err(error.named(&name)),
                 }
             }
-            match self.located_package(clients, &address, is_recorded, locate) {
+            match self.located_package(clients, &address, purpose, locate) {
                 Ok(package) => Ok(Package { name, ..package }),
                 Err(error) => Err(error.named(&name)),
             }
@@ -142,7 +141,7 @@ impl ModuleFetcher {
         &self,
         clients: &Clients,
         address: &str,
-        is_recorded: bool,
+        purpose: FetchPurpose,
         locate: impl FnOnce() -> FetchResult<PackageLocation>,
     ) -> FetchResult<Package> {
         match locate()? {
@@ -157,14 +156,16 @@ impl ModuleFetcher {
                 };
                 let file = http::download(&clients.http, &url, credentials, scratch.path())?;
                 let written = unpack(scratch.path(), file, None)?;
-                self.keep(Some(address), address.to_owned(), written, is_recorded)
+                self.keep(Some(address), address.to_owned(), written, purpose)
             }
             PackageLocation::Source(source) => {
                 permit_referral(clients, &source)?;
-                let package = self.package(clients, &source, is_recorded)?;
+                let package = self.package(clients, &source, purpose)?;
                 let found = package.directory(&source.directory, Wildcards::Literal)?;
                 let directory = package.below_top(&found);
-                if !is_recorded && let Some(h1) = &package.h1 {
+                if purpose == FetchPurpose::Reading
+                    && let Some(h1) = &package.h1
+                {
                     // A cache that cannot be written must not stop the run.
                     let _ = self.cache()?.remember(address, h1, &directory);
                 }
@@ -260,7 +261,7 @@ impl ModuleFetcher {
         let PackageRequest {
             clients,
             source,
-            is_recorded,
+            purpose,
             ..
         } = request;
         // git treats the name of a host as a directory, and its errors quote files.
@@ -275,7 +276,7 @@ impl ModuleFetcher {
         } else {
             Some(LIFETIME)
         };
-        if !is_recorded
+        if purpose == FetchPurpose::Reading
             && source.getter() != Getter::File
             && let Some(package) = self.remembered(&source.package, lifetime, String::new())?
         {
@@ -308,7 +309,7 @@ impl ModuleFetcher {
         let PackageRequest {
             clients,
             source,
-            is_recorded,
+            purpose,
             is_locked,
             ..
         } = request;
@@ -341,7 +342,7 @@ impl ModuleFetcher {
                 why_not_lockable,
                 zh: None,
             },
-            is_recorded,
+            purpose,
         )
     }
 
@@ -366,7 +367,7 @@ impl ModuleFetcher {
         let PackageRequest {
             clients,
             source,
-            is_recorded,
+            purpose,
             referrals,
             ..
         } = request;
@@ -398,8 +399,10 @@ impl ModuleFetcher {
             referrals: referrals + 1,
             ..request
         })?;
-        let package = self.narrowed(package, &next.directory, Wildcards::Expanded, is_recorded)?;
-        if !is_recorded && let Some(h1) = &package.h1 {
+        let package = self.narrowed(package, &next.directory, Wildcards::Expanded, purpose)?;
+        if purpose == FetchPurpose::Reading
+            && let Some(h1) = &package.h1
+        {
             self.cache()?.remember(&source.package, h1, "")?;
         }
         Ok(package)
@@ -412,7 +415,7 @@ impl ModuleFetcher {
         package: Package,
         directory: &str,
         wildcards: Wildcards,
-        is_recorded: bool,
+        purpose: FetchPurpose,
     ) -> FetchResult<Package> {
         if directory.is_empty() {
             return Ok(package);
@@ -434,7 +437,7 @@ impl ModuleFetcher {
                 why_not_lockable: None,
                 zh: package.zh,
             },
-            is_recorded,
+            purpose,
         )?;
         Ok(Package {
             origin: package.origin,
@@ -459,7 +462,7 @@ impl ModuleFetcher {
             Some(&source.package),
             source.at_digest(&digest).package,
             unpack(scratch, file, Some(Format::Zip))?,
-            request.is_recorded,
+            request.purpose,
         )
     }
 
@@ -479,7 +482,7 @@ impl ModuleFetcher {
                     "it is a directory, and its address names an archive",
                 ));
             }
-            if request.is_recorded {
+            if request.purpose == FetchPurpose::Locking {
                 let why = "a directory of this machine cannot be locked; its address may lead to other files";
                 return Err(FetchError::address(why));
             }
@@ -510,7 +513,7 @@ impl ModuleFetcher {
             Some(&request.source.package),
             recorded,
             written,
-            request.is_recorded,
+            request.purpose,
         )
     }
 
@@ -521,7 +524,7 @@ impl ModuleFetcher {
         key: Option<&str>,
         recorded: String,
         written: Written,
-        is_recorded: bool,
+        purpose: FetchPurpose,
     ) -> FetchResult<Package> {
         let Written {
             directory,
@@ -529,19 +532,25 @@ impl ModuleFetcher {
             zh,
         } = written;
         // A package without one of its files can be read, but not be locked.
-        if is_recorded && let Some(why) = why_not_lockable {
+        if purpose == FetchPurpose::Locking
+            && let Some(why) = why_not_lockable
+        {
             return Err(why);
         }
         let cache = self.cache()?;
         let content = cache.put(&directory)?;
-        if is_recorded {
+        if purpose == FetchPurpose::Locking {
             cache.record(&recorded, &content.h1, zh.as_ref())?;
         } else if let Some(key) = key {
             cache.remember(key, &content.h1, "")?;
         }
         Ok(Package {
             zh,
-            recorded: if is_recorded { Some(recorded) } else { None },
+            recorded: if purpose == FetchPurpose::Locking {
+                Some(recorded)
+            } else {
+                None
+            },
             origin: PackageOrigin::Network,
             ..Package::cached(content, String::new())
         })

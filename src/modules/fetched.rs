@@ -27,17 +27,30 @@ pub(crate) enum ModuleRequest {
         /// A source that is not local.
         source: ModuleSource,
         constraints: ConstraintList,
-        /// Whether the module will be recorded in a lock file. Then it is fetched even if it is in
-        /// the cache, and must be lockable.
-        is_recorded: bool,
+        purpose: FetchPurpose,
     },
-    /// The locked module of a call. A module with different hashes is accepted only if
-    /// `may_change`.
+    /// The locked module of a call.
     Locked {
         source: ModuleSource,
         locked: Arc<LockedModule>,
-        may_change: bool,
+        replaced: ReplacedPackage,
     },
+}
+
+/// Treatment of a package that has different hashes than the lock file records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ReplacedPackage {
+    Accepted,
+    Refused,
+}
+
+/// Purpose for which a module is fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum FetchPurpose {
+    /// To read it, perhaps in the cache.
+    Reading,
+    /// To record it in a lock file. It is fetched even if it is in the cache, and must be lockable.
+    Locking,
 }
 
 impl ModuleRequest {
@@ -47,7 +60,7 @@ impl ModuleRequest {
         (!is_local).then_some(Self::Unlocked {
             source,
             constraints,
-            is_recorded: false,
+            purpose: FetchPurpose::Reading,
         })
     }
 
@@ -61,7 +74,7 @@ impl ModuleRequest {
             } => Self::Unlocked {
                 source,
                 constraints,
-                is_recorded: true,
+                purpose: FetchPurpose::Locking,
             },
             Self::Locked { .. } => self,
         }

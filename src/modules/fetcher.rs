@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::cache::PackageCache;
 use super::fetch_error::FetchResult;
-use super::fetched::{FetchedModule, ModuleRequest};
+use super::fetched::{FetchPurpose, FetchedModule, ModuleRequest};
 use super::locked::LockedAddress;
 use super::mirror::ModuleMirror;
 use super::package::{Package, PackageOrigin};
@@ -44,7 +44,7 @@ pub(crate) struct ModuleFetcher {
     pub(super) clients: OnceMap<Dialect, Result<Arc<Clients>>>,
     cache: OnceLock<Result<PackageCache>>,
     /// Packages by address or registry version, and by whether they are recorded in a lock file.
-    pub(super) packages: OnceMap<(Dialect, String, bool), FetchResult<Package>>,
+    pub(super) packages: OnceMap<(Dialect, String, FetchPurpose), FetchResult<Package>>,
     /// Packages at the addresses that a lock file records.
     pub(super) locked_packages: OnceMap<(Dialect, String), FetchResult<Package>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
@@ -292,20 +292,20 @@ impl ModuleFetcher {
             ModuleRequest::Locked {
                 source: locked_source,
                 locked,
-                may_change,
+                replaced,
             } => {
                 source = locked_source;
                 package = self
-                    .locked_package(clients, source, locked, *may_change)?
+                    .locked_package(clients, source, locked, *replaced)?
                     .map(|package| (package, locked.version.clone()));
             }
             ModuleRequest::Unlocked {
                 source: unlocked_source,
                 constraints,
-                is_recorded,
+                purpose,
             } => {
                 source = unlocked_source;
-                package = self.unlocked_package(clients, source, constraints, *is_recorded)?;
+                package = self.unlocked_package(clients, source, constraints, *purpose)?;
             }
         }
         let Some((package, version)) = package else {
@@ -325,7 +325,7 @@ impl ModuleFetcher {
         clients: &Clients,
         source: &ModuleSource,
         constraints: &ConstraintList,
-        is_recorded: bool,
+        purpose: FetchPurpose,
     ) -> Result<Option<(Package, Option<Version>)>> {
         if let ModuleSource::Local(_) = source {
             return Ok(None);
@@ -334,7 +334,7 @@ impl ModuleFetcher {
             return self.unlocked_in(mirror, source, constraints).map(Some);
         }
         // A package that is to be recorded is fetched whatever the cache contains.
-        if is_recorded && self.is_offline {
+        if purpose == FetchPurpose::Locking && self.is_offline {
             return Ok(None);
         }
         match source {
@@ -343,13 +343,12 @@ impl ModuleFetcher {
                 let package = if self.is_offline {
                     self.cached(remote)?
                 } else {
-                    Some(self.package(clients, remote, is_recorded)?)
+                    Some(self.package(clients, remote, purpose)?)
                 };
                 Ok(package.map(|package| (package, None)))
             }
             ModuleSource::Registry(registry) => {
-                let release =
-                    self.of_registry(clients, &registry.module, constraints, is_recorded)?;
+                let release = self.of_registry(clients, &registry.module, constraints, purpose)?;
                 Ok(release.map(|(package, version)| (package, Some(version))))
             }
         }
@@ -361,10 +360,10 @@ impl ModuleFetcher {
         clients: &Clients,
         module: &RegistryModule,
         constraints: &ConstraintList,
-        is_recorded: bool,
+        purpose: FetchPurpose,
     ) -> Result<Option<(Package, Version)>> {
         // A pinned version in the cache cannot have changed.
-        if !is_recorded
+        if purpose == FetchPurpose::Reading
             && let Some(pinned) = registry::pinned(constraints)
             && let Some(package) = self.cached_version(module, pinned)?
         {
@@ -374,7 +373,7 @@ impl ModuleFetcher {
             return self.cached_of_registry(module, constraints);
         }
         let version = registry::select(module, &self.versions(clients, module)?, constraints)?;
-        let package = self.version(clients, module, &version, is_recorded, || {
+        let package = self.version(clients, module, &version, purpose, || {
             clients.registry.location(module, &version)
         })?;
         Ok(Some((package, version)))

@@ -136,7 +136,7 @@ fn is_written_by_git(copy: &Path, blob: &Path) -> bool {
     let Some(blob) = read_small(blob) else {
         return false;
     };
-    let expanded = expanded(&blob);
+    let expanded = with_expanded_id(&blob);
     copy == expanded
         || copy == with_carriage_returns(&blob)
         || copy == with_carriage_returns(&expanded)
@@ -159,7 +159,7 @@ fn with_carriage_returns(text: &[u8]) -> Vec<u8> {
 }
 
 /// Expands `$Id$` in a blob, as the attribute `ident` does (gitattributes(5)).
-fn expanded(blob: &[u8]) -> Vec<u8> {
+fn with_expanded_id(blob: &[u8]) -> Vec<u8> {
     let mut sum = Sha1::new();
     sum.update(format!("blob {}\0", blob.len()));
     sum.update(blob);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(with_carriage_returns(b"\na\r\nb\n"), b"\r\na\r\nb\r\n");
         // `printf 'x $Id$\n' | git hash-object --stdin`
         assert_eq!(
-            expanded(b"x $Id$\n"),
+            with_expanded_id(b"x $Id$\n"),
             b"x $Id: 5692e3a11c870839981c0b1bc913dd02601f18a7 $\n"
         );
     }

@@ -155,7 +155,7 @@ impl Walk<'_> {
     }
 
     fn link(&mut self, name: &str) -> FetchResult<String> {
-        let text = target(&self.top.join(name))?;
+        let text = read_target(&self.top.join(name))?;
         match linked_file(self.top, name)? {
             Some(file) => self.file(&file),
             None => Ok(format!("{:x}", Sha256::digest(text))),
@@ -164,7 +164,7 @@ impl Walk<'_> {
 }
 
 /// Returns the text of a link.
-pub(super) fn target(link: &Path) -> FetchResult<String> {
+pub(super) fn read_target(link: &Path) -> FetchResult<String> {
     let target = fs::read_link(link)?;
     target
         .into_os_string()
@@ -182,7 +182,7 @@ pub(super) fn linked_file(top: &Path, name: &str) -> FetchResult<Option<PathBuf>
         return Ok(None);
     };
     if followed.is_outside {
-        let target = target(&top.join(name)).unwrap_or_default();
+        let target = read_target(&top.join(name)).unwrap_or_default();
         return Err(FetchError::link_outside(name, &target));
     }
     let file = top.join(followed.path);

@@ -27,8 +27,7 @@ const NOWHERE: &str = "leads-out-of-the-package";
 /// Otherwise it is omitted, and the package can be read but not locked.
 pub(super) struct PackageWriter {
     top: PathBuf,
-    /// Whether each entry is a directory.
-    entries: BTreeMap<String, bool>,
+    entries: BTreeMap<String, EntryKind>,
     /// Directories to be created when a file needs them, or at the end. So a package that is
     /// refused takes little time.
     missing: BTreeSet<String>,
@@ -41,6 +40,13 @@ pub(super) struct PackageWriter {
     links_size: usize,
     /// Reason why the package cannot be locked.
     why_not_lockable: Option<FetchError>,
+}
+
+/// Kind of an entry. Two entries of different kinds cannot have the same name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EntryKind {
+    Directory,
+    FileOrLink,
 }
 
 impl PackageWriter {
@@ -58,7 +64,7 @@ impl PackageWriter {
 
     /// Adds a directory.
     pub(super) fn directory(&mut self, name: &str) -> FetchResult<()> {
-        self.enter(name, true).map(drop)
+        self.enter(name, EntryKind::Directory).map(drop)
     }
 
     /// Adds a file. The content is read to its end even if the file is omitted.
@@ -78,7 +84,7 @@ impl PackageWriter {
     /// Adds a file, and returns it for its content to be written; `None` if it is omitted. The last
     /// of several files with the same name stays.
     pub(super) fn open(&mut self, name: &str, is_executable: bool) -> FetchResult<Option<File>> {
-        let Some((name, is_new)) = self.enter(name, false)? else {
+        let Some((name, is_new)) = self.enter(name, EntryKind::FileOrLink)? else {
             return Ok(None);
         };
         self.links.remove(&name);
@@ -108,7 +114,7 @@ impl PackageWriter {
 
     /// Adds a link, whose target is relative to its own directory.
     pub(super) fn link(&mut self, name: &str, target: &str) -> FetchResult<()> {
-        let Some((name, _)) = self.enter(name, false)? else {
+        let Some((name, _)) = self.enter(name, EntryKind::FileOrLink)? else {
             return Ok(());
         };
         if target.len() > LONGEST_NAME {
@@ -185,7 +191,7 @@ impl PackageWriter {
 
     /// Notes an entry with the directories that contain it. Returns its clean name, and whether it
     /// is new; `None` if it is omitted.
-    fn enter(&mut self, name: &str, is_directory: bool) -> FetchResult<Option<(String, bool)>> {
+    fn enter(&mut self, name: &str, kind: EntryKind) -> FetchResult<Option<(String, bool)>> {
         let parts: Vec<_> = name
             .split('/')
             .filter(|part| !matches!(*part, "" | "."))
@@ -198,7 +204,7 @@ impl PackageWriter {
             return Err(leads_out(name));
         }
         if parts.contains(&GIT) {
-            if !is_directory && is_configuration(name) {
+            if kind == EntryKind::FileOrLink && is_configuration(name) {
                 let why = format!(
                     "its entry {name:?} is configuration in a {GIT} directory, which is not part of it"
                 );
@@ -216,25 +222,25 @@ impl PackageWriter {
             return Ok(None);
         }
         for length in 1..parts.len() {
-            self.note(&parts[..length].join("/"), true)?;
+            self.note(&parts[..length].join("/"), EntryKind::Directory)?;
         }
         if parts.is_empty() {
             // An archive may list its own top.
-            return if is_directory {
+            return if kind == EntryKind::Directory {
                 Ok(None)
             } else {
                 Err(leads_out(name))
             };
         }
         let clean_name = parts.join("/");
-        let is_new = self.note(&clean_name, is_directory)?;
+        let is_new = self.note(&clean_name, kind)?;
         Ok(Some((clean_name, is_new)))
     }
 
     /// Notes an entry, and returns whether it is new.
-    fn note(&mut self, name: &str, is_directory: bool) -> FetchResult<bool> {
+    fn note(&mut self, name: &str, kind: EntryKind) -> FetchResult<bool> {
         match self.entries.get(name) {
-            Some(known) if *known == is_directory => return Ok(false),
+            Some(known) if *known == kind => return Ok(false),
             Some(_) => {
                 let why =
                     format!("its entry {name:?} is a file or a link, and a directory as well");
@@ -253,8 +259,8 @@ impl PackageWriter {
             );
             return Err(FetchError::package(why));
         }
-        self.entries.insert(name.to_owned(), is_directory);
-        if is_directory {
+        self.entries.insert(name.to_owned(), kind);
+        if kind == EntryKind::Directory {
             self.missing.insert(name.to_owned());
         }
         Ok(true)

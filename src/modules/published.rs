@@ -3,6 +3,7 @@
 
 use super::fetch_error::{FetchError, FetchResult};
 use super::fetch_locked::own_repository;
+use super::fetched::FetchPurpose;
 use super::fetcher::{Clients, ModuleFetcher};
 use super::locked::{self, PinnedAddress, Revision};
 use super::package::Package;
@@ -76,13 +77,15 @@ impl ModuleFetcher {
                         Code::NoMatchingVersion,
                         message,
                     ))
-                    .gone(true));
+                    .gone());
                 }
-                self.version(clients, module, version, true, || {
+                self.version(clients, module, version, FetchPurpose::Locking, || {
                     registry.location(module, version)
                 })
             }
-            (ModuleSource::Remote(source), _) => self.package(clients, source, true),
+            (ModuleSource::Remote(source), _) => {
+                self.package(clients, source, FetchPurpose::Locking)
+            }
             _ => Err(Diagnostic::error(
                 Code::NoMatchingVersion,
                 "the module is locked without a version",

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use url::Url;
 
-use super::fetch_error::{FetchError, FetchResult, is_gone};
+use super::fetch_error::{FetchError, FetchResult, has_no_document};
 use super::source::{RegistryModule, RemoteSource};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{Client, FetchedDocument, Purpose, RequestErrorKind};
@@ -245,8 +245,8 @@ impl ModuleRegistry {
         match answer {
             Ok(document) => Ok((url, document)),
             Err(error) => {
-                let is_gone = is_gone(&error);
-                Err(FetchError::from(error.into_diagnostic(what)).gone(is_gone))
+                let is_gone = has_no_document(&error);
+                Err(FetchError::from(error.into_diagnostic(what)).gone_if(is_gone))
             }
         }
     }

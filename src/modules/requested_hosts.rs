@@ -48,7 +48,7 @@ impl RequestedHosts {
 
     /// A host that a request for a module needs and that may not be requested.
     pub(crate) fn refused(&self, request: &ModuleRequest) -> Option<String> {
-        let hosts = hosts(request);
+        let hosts = hosts_of(request);
         hosts.into_iter().find(|host| !self.contains(host))
     }
 }
@@ -64,7 +64,7 @@ impl PermittedHosts for RequestedHosts {
 }
 
 /// The hosts that a request for a module names: of its source, and of its locked package.
-pub(crate) fn hosts(request: &ModuleRequest) -> BTreeSet<String> {
+pub(crate) fn hosts_of(request: &ModuleRequest) -> BTreeSet<String> {
     let mut publishers = BTreeSet::new();
     match request {
         ModuleRequest::Unlocked { source, .. } => {

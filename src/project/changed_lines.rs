@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::reviewed_change::{ReviewedChange, lines, name};
+use super::reviewed_change::{ReviewedChange, file_name, lines};
 use crate::configuration::terragrunt;
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::code_lines::{CodeLine, code, code_lines};
@@ -58,14 +58,14 @@ impl ReviewedChange {
     /// unit: a lock file and `.gitignore`.
     fn has_files_of_unit(&self, directory: &Path) -> bool {
         let mut files = self.now_below(directory);
-        files.any(|path| name(path) != LOCK_FILE_NAME && name(path) != ".gitignore")
+        files.any(|path| file_name(path) != LOCK_FILE_NAME && file_name(path) != ".gitignore")
     }
 
     /// Whether the change alters a file of HCL that Terragrunt reads only if a different file names
     /// it.
     fn alters_included_files(&self) -> bool {
         for path in self.changed(terragrunt::may_read) {
-            let name = name(path);
+            let name = file_name(path);
             if !terragrunt::FILE_NAMES.contains(&name) && name != terragrunt::STACK {
                 return true;
             }
@@ -108,7 +108,7 @@ impl ReviewedChange {
             return ComparedLines::All { are_new: true };
         }
         let before = self.file_before(&path).unwrap_or_default();
-        let name = name(&path);
+        let name = file_name(&path);
         // A JSON file may be a single line, so that any change of it may be at the location.
         if path
             .extension()

@@ -98,8 +98,8 @@ impl ReviewedChange {
         if path.iter().any(is_variant_of_data_directory) {
             return true;
         }
-        let name = name(path);
-        let folded = folded(name);
+        let name = file_name(path);
+        let folded = fold(name);
         if name == folded {
             return false;
         }
@@ -112,7 +112,7 @@ impl ReviewedChange {
         for directory in &self.touched {
             let before = self.files_before(directory).map(|(path, _)| path);
             for path in before.chain(self.now_in(directory)) {
-                if is_meant(name(path)) && self.unchanged(path).is_none() {
+                if is_meant(file_name(path)) && self.unchanged(path).is_none() {
                     changed.push(path);
                 }
             }
@@ -150,7 +150,7 @@ impl ReviewedChange {
             .iter()
             .map(|(path, bytes)| (Path::new(path), bytes.as_slice()));
         files.filter(|(path, _)| {
-            let name = name(path);
+            let name = file_name(path);
             name == LOCK_FILE_NAME || is_copied_lock_file(name)
         })
     }
@@ -159,7 +159,7 @@ impl ReviewedChange {
     pub(super) fn removed_copies(&self) -> impl Iterator<Item = &Path> {
         self.lock_files_before()
             .map(|(path, _)| path)
-            .filter(|path| is_copied_lock_file(name(path)) && !Tree::Work.exists(path))
+            .filter(|path| is_copied_lock_file(file_name(path)) && !Tree::Work.exists(path))
     }
 
     /// Returns the directories of lock files below `start`, which the change cannot hide: all
@@ -244,7 +244,7 @@ impl ReviewedChange {
         if directory == self.top {
             // Root modules below may stay, and hidden files such as `.tflint.hcl`.
             let is_configured = self.now_in(directory).any(|path| {
-                let name = name(path);
+                let name = file_name(path);
                 is_part_of_configuration(name) && !name.starts_with('.')
             });
             return (!is_configured).then_some(directory);
@@ -300,7 +300,7 @@ impl ReviewedChange {
         let mut below = Vec::new();
         for path in self.files_now.iter().map(Path::new) {
             if let Some(directory) = path.parent()
-                && !is_copied_lock_file(name(path))
+                && !is_copied_lock_file(file_name(path))
             {
                 below.push(directory);
             }
@@ -345,7 +345,7 @@ impl ReviewedChange {
     ) -> bool {
         let mut is_read = false;
         for path in self.now_in(directory) {
-            if !is_part_of_configuration(name(path)) || is_of_values(name(path)) {
+            if !is_part_of_configuration(file_name(path)) || is_of_values(file_name(path)) {
                 continue;
             }
             let mut links = self.link_targets.get(path).into_iter().flatten();
@@ -367,9 +367,9 @@ impl ReviewedChange {
         }
         let mut names = Vec::new();
         for path in self.now_in(directory) {
-            names.push(name(path).to_owned());
+            names.push(file_name(path).to_owned());
         }
-        is_loaded(name(link), &names)
+        is_loaded(file_name(link), &names)
     }
 
     pub(super) fn now_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
@@ -408,7 +408,8 @@ impl ReviewedChange {
     pub(super) fn has_tofu_files(&self, directory: &Path) -> bool {
         let mut now = self.now_below(directory);
         let mut before = self.before_below(directory).map(|(path, _)| path);
-        now.any(|path| is_of_tofu(name(path))) || before.any(|path| is_of_tofu(name(path)))
+        now.any(|path| is_of_tofu(file_name(path)))
+            || before.any(|path| is_of_tofu(file_name(path)))
     }
 
     /// Whether the change makes a directory a Terragrunt unit.
@@ -427,7 +428,7 @@ impl ReviewedChange {
     /// Whether a directory has a configuration, which may consist of tests only.
     pub(super) fn has_configuration(&self, directory: &Path) -> bool {
         self.now_in(directory)
-            .any(|path| is_configuration(name(path)))
+            .any(|path| is_configuration(file_name(path)))
     }
 
     /// Whether a directory that the change touches had a configuration or a lock file at the base
@@ -507,13 +508,13 @@ impl ReviewedChange {
         let mut removed = Vec::new();
         for (path, replaced) in self.base.replaced() {
             if *replaced == Replaced::Absent {
-                added.insert(folded(name(path)), name(path));
+                added.insert(fold(file_name(path)), file_name(path));
             } else if !Tree::Work.has(path) {
-                removed.push(name(path));
+                removed.push(file_name(path));
             }
         }
         removed.iter().any(|removed| {
-            let added = added.get(&folded(removed));
+            let added = added.get(&fold(removed));
             added.is_some_and(|added| added != removed)
         })
     }
@@ -536,13 +537,13 @@ impl ReviewedChange {
                 if !path.starts_with(&self.top) {
                     break;
                 }
-                let twins = by_folded.entry(folded(&path.to_string_lossy()));
+                let twins = by_folded.entry(fold(&path.to_string_lossy()));
                 twins.or_default().insert(path);
             }
         }
         for path in new {
             for above in path.ancestors() {
-                let twins = by_folded.get(&folded(&above.to_string_lossy()));
+                let twins = by_folded.get(&fold(&above.to_string_lossy()));
                 if twins.is_some_and(|twins| twins.len() > 1) {
                     variants.insert(path);
                 }
@@ -553,7 +554,9 @@ impl ReviewedChange {
 
     /// Whether the change alters a file that is read only if it is named, such as a template.
     pub(super) fn alters_other_files(&self) -> bool {
-        self.differing.iter().any(|path| !Self::reads(name(path)))
+        self.differing
+            .iter()
+            .any(|path| !Self::reads(file_name(path)))
     }
 
     /// Whether the change may alter a file that functions read. A path whose end is not known may
@@ -563,7 +566,7 @@ impl ReviewedChange {
             return true;
         }
         let mut differing = self.differing.iter();
-        if files.reads_outputs && differing.any(|path| is_part_of_configuration(name(path))) {
+        if files.reads_outputs && differing.any(|path| is_part_of_configuration(file_name(path))) {
             return true;
         }
         files.paths.iter().any(|read| {
@@ -594,7 +597,7 @@ pub(super) fn lines(bytes: &[u8]) -> Vec<&[u8]> {
 
 /// A text without differences that some file systems ignore: of case, and of accents that are
 /// characters of their own. The upper case of some letters outside ASCII is in ASCII.
-fn folded(text: &str) -> String {
+fn fold(text: &str) -> String {
     let decomposed: String = text.nfd().collect();
     decomposed.to_uppercase().to_lowercase()
 }
@@ -602,7 +605,7 @@ fn folded(text: &str) -> String {
 /// Whether a part of a path is `.terraform` or `terraform.d` in other case.
 fn is_variant_of_data_directory(part: &OsStr) -> bool {
     let part = part.to_str().unwrap_or_default();
-    !DATA_DIRECTORIES.contains(&part) && DATA_DIRECTORIES.contains(&folded(part).as_str())
+    !DATA_DIRECTORIES.contains(&part) && DATA_DIRECTORIES.contains(&fold(part).as_str())
 }
 
 /// Whether a file is read by this name alone.
@@ -618,6 +621,6 @@ fn is_of_values(name: &str) -> bool {
 }
 
 /// The name of a file; empty if it is not text.
-pub(super) fn name(path: &Path) -> &str {
+pub(super) fn file_name(path: &Path) -> &str {
     path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }

@@ -180,9 +180,10 @@ impl ProviderAddress {
             "-" => namespace.to_owned(),
             // Terraform 1.16 and later: organizations of HCP Terraform may have them
             // (https://github.com/hashicorp/terraform-registry-address/pull/144).
-            _ => parse_part(namespace, dialect == Dialect::Terraform)?,
+            _ if dialect == Dialect::Terraform => parse_part(namespace, Underscores::Allowed)?,
+            _ => parse_part(namespace, Underscores::Refused)?,
         };
-        let name = parse_part(name, false)?;
+        let name = parse_part(name, Underscores::Refused)?;
         // This is the name of the provider's repository or program. An address contains only the
         // type.
         for prefix in ["terraform-provider-", "terraform-"] {
@@ -254,13 +255,20 @@ impl ProviderAddress {
     }
 }
 
+/// Treatment of underscores in a part of an address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Underscores {
+    Allowed,
+    Refused,
+}
+
 /// Lower-cases a namespace or type and refuses names that no registry can contain.
-fn parse_part(text: &str, underscores: bool) -> Result<String, AddressError> {
+fn parse_part(text: &str, underscores: Underscores) -> Result<String, AddressError> {
     let lower = text.to_lowercase();
     for word in lower.split('-') {
         let is_allowed = word
             .chars()
-            .all(|c| c.is_alphanumeric() || (underscores && c == '_'));
+            .all(|c| c.is_alphanumeric() || (underscores == Underscores::Allowed && c == '_'));
         if word.is_empty() || !is_allowed {
             return Err(AddressError::Part(text.to_owned()));
         }

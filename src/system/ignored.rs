@@ -83,14 +83,25 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Whether the patterns match a path in the directory. Callers do not ask about the content of
+    /// Whether the patterns match a file in the directory. Callers do not ask about the content of
     /// a directory that is matched.
-    pub(super) fn name(&self, path: &Path, is_directory: bool) -> bool {
+    pub(super) fn match_file(&self, path: &Path) -> bool {
+        let is_directory = false;
+        self.match_path(path, is_directory)
+    }
+
+    /// Whether the patterns match a directory in the directory.
+    pub(super) fn match_directory(&self, path: &Path) -> bool {
+        let is_directory = true;
+        self.match_path(path, is_directory)
+    }
+
+    fn match_path(&self, path: &Path, is_directory: bool) -> bool {
         let matched = self.patterns.matched(path, is_directory);
         if matched.is_none() {
             self.above
                 .as_ref()
-                .is_some_and(|above| above.name(path, is_directory))
+                .is_some_and(|above| above.match_path(path, is_directory))
         } else {
             matched.is_ignore()
         }

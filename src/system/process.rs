@@ -202,10 +202,15 @@ fn wait_for_output(
     send_output(
         child.stdout.take(),
         limits.stdout + 1,
-        false,
+        Pipe::Stdout,
         sender.clone(),
     );
-    send_output(child.stderr.take(), MESSAGE_LIMIT as u64, true, sender);
+    send_output(
+        child.stderr.take(),
+        MESSAGE_LIMIT as u64,
+        Pipe::Stderr,
+        sender,
+    );
     let mut stdout = Vec::new();
     let mut stderr = Vec::new();
     // Start of the silence of an ended program.
@@ -222,9 +227,8 @@ fn wait_for_output(
         match output {
             Err(RecvTimeoutError::Disconnected) => break,
             _ if Instant::now() >= deadline => return Err(timed_out(time_limit)),
-            Ok((is_stderr, bytes)) => {
-                if is_stderr { &mut stderr } else { &mut stdout }.extend(bytes);
-            }
+            Ok((Pipe::Stdout, bytes)) => stdout.extend(bytes),
+            Ok((Pipe::Stderr, bytes)) => stderr.extend(bytes),
             Err(RecvTimeoutError::Timeout) => {
                 // A program that it has started may keep its output open.
                 let status = child.try_wait().map_err(|error| not_waited_for(&error))?;
@@ -279,23 +283,30 @@ impl ProcessLimits<'_> {
     }
 }
 
+/// The output to which a program prints.
+#[derive(Clone, Copy)]
+enum Pipe {
+    Stdout,
+    Stderr,
+}
+
 /// Reads up to `limit` bytes in a thread of its own, and sends them as they come, with the name of
 /// their pipe.
 fn send_output(
-    pipe: Option<impl Read + Send + 'static>,
+    output: Option<impl Read + Send + 'static>,
     limit: u64,
-    is_stderr: bool,
-    sender: Sender<(bool, Vec<u8>)>,
+    pipe: Pipe,
+    sender: Sender<(Pipe, Vec<u8>)>,
 ) {
-    let Some(mut pipe) = pipe else { return };
+    let Some(mut output) = output else { return };
     thread::spawn(move || {
-        let mut limited = pipe.by_ref().take(limit);
+        let mut limited = output.by_ref().take(limit);
         let mut buffer = vec![0; 64 << 10];
         loop {
             match limited.read(&mut buffer) {
                 Ok(count) if count > 0 => {
                     // The channel is closed only after the wait for the program has ended.
-                    let _ = sender.send((is_stderr, buffer[..count].to_owned()));
+                    let _ = sender.send((pipe, buffer[..count].to_owned()));
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // The bytes before an error are kept; the exit status shows whether the program
@@ -304,7 +315,7 @@ fn send_output(
             }
         }
         drop(sender);
-        let _ = io::copy(&mut pipe, &mut io::sink());
+        let _ = io::copy(&mut output, &mut io::sink());
     });
 }
 

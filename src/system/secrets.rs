@@ -255,17 +255,24 @@ fn secret_in<'a>(user: &'a str, password: Option<&'a str>) -> Option<&'a str> {
 
 /// The next password in a URL, or token in the URL of a web server.
 fn next_password(text: &str, from: usize) -> Option<Range<usize>> {
-    next_login(text, from, false)
+    next_login(text, from, SshUsers::Public)
 }
 
 /// The next password in a URL, token in the URL of a web server, or user of SSH.
 fn next_password_or_user(text: &str, from: usize) -> Option<Range<usize>> {
-    next_login(text, from, true)
+    next_login(text, from, SshUsers::Secret)
+}
+
+/// Treatment of the users in addresses of SSH.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SshUsers {
+    Public,
+    Secret,
 }
 
 /// Returns the range of the first login in an address at or after a position, unless it is redacted
 /// already.
-fn next_login(text: &str, mut from: usize, hides_users: bool) -> Option<Range<usize>> {
+fn next_login(text: &str, mut from: usize, ssh_users: SshUsers) -> Option<Range<usize>> {
     loop {
         let mark = next_authority(text, from)?;
         let start = mark.end;
@@ -274,7 +281,8 @@ fn next_login(text: &str, mut from: usize, hides_users: bool) -> Option<Range<us
         // In a web address the user alone may be a token. In `git@host` the user is public.
         let is_web =
             ends_with_ignoring_case(scheme, "http") || ends_with_ignoring_case(scheme, "https");
-        let is_secret_user = hides_users && ends_with_ignoring_case(scheme, "ssh");
+        let is_secret_user =
+            ssh_users == SshUsers::Secret && ends_with_ignoring_case(scheme, "ssh");
         let login = match text[start..end].rsplit_once('@') {
             Some((login, _)) => login,
             None => "",

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::system::files;
-use crate::system::files::name::is_device;
+use crate::system::files::name::is_device_name;
 
 /// The folders in the cache directory. A new format gets a new number.
 pub(crate) const HASHES: &str = "provlock-hashes-v1";
@@ -69,7 +69,7 @@ pub(crate) fn path<'a>(folder: &Path, parts: impl IntoIterator<Item = &'a str>) 
 /// digits, `.`, `-` and `_` are written as `%` and two digits for each byte. So is the first byte
 /// of a device name on Windows, and a dot at the end.
 fn file_name(text: &str) -> String {
-    let is_device = is_device(text);
+    let is_device = is_device_name(text);
     let mut name = String::with_capacity(text.len());
     for (index, byte) in text.bytes().enumerate() {
         let is_kept = match byte {

@@ -26,10 +26,10 @@ pub(crate) struct Directory<'a> {
 }
 
 impl Directory<'_> {
-    /// Whether `.gitignore` names a file.
+    /// Whether `.gitignore` matches a file.
     pub(crate) fn ignores(&self, file: &Entry) -> bool {
         self.rules
-            .is_some_and(|rules| rules.name(&self.path.join(&file.name), false))
+            .is_some_and(|rules| rules.match_file(&self.path.join(&file.name)))
     }
 }
 
@@ -90,7 +90,7 @@ fn visit(
         let directory = path.join(&entry.name);
         if rules
             .as_ref()
-            .is_some_and(|rules| rules.name(&directory, true))
+            .is_some_and(|rules| rules.match_directory(&directory))
         {
             ignored_directories.push(directory);
         } else {
@@ -129,7 +129,7 @@ pub(crate) fn is_ignored(tree: &Tree, directory: &Path) -> bool {
     // From the top down, because rules below precede those above.
     for directory in inside.into_iter().rev() {
         if let Some(rules) = &rules
-            && rules.name(directory, true)
+            && rules.match_directory(directory)
         {
             return true;
         }

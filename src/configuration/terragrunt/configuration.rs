@@ -286,7 +286,7 @@ impl<'a> ParsedFile<'a> {
             .iter()
             .map(|include| {
                 (
-                    label(include.block).unwrap_or_default(),
+                    label_of(include.block).unwrap_or_default(),
                     include.path.clone().ok(),
                 )
             })
@@ -305,7 +305,7 @@ impl<'a> ParsedFile<'a> {
             path,
         } = include;
         Include {
-            label: label(block),
+            label: label_of(block),
             exposed: members.get("expose").cloned().unwrap_or(Value::Bool(false)),
             strategy: match members.get("merge_strategy") {
                 Some(value) => merge_strategy(value),
@@ -383,7 +383,7 @@ impl<'a> ParsedFile<'a> {
         let mut unknown = Vec::new();
         let mut generate = BTreeMap::new();
         for block in body.get_blocks("generate") {
-            let label = label(block).unwrap_or_default();
+            let label = label_of(block).unwrap_or_default();
             generate.insert(label, self.block(block, evaluator));
         }
         // Terragrunt accepts a map of blocks as an argument, too.
@@ -599,7 +599,8 @@ fn attributes(body: &Body, evaluator: &Evaluator) -> Members {
     members
 }
 
-fn label(block: &HclBlock) -> Option<String> {
+/// The first label of a block.
+fn label_of(block: &HclBlock) -> Option<String> {
     block.labels.first().map(|label| label.as_str().to_owned())
 }
 

@@ -83,7 +83,11 @@ fn fetcher_with(
 
 /// The package of an address that is to be read.
 fn fetch(fetcher: &ModuleFetcher, source: &RemoteSource) -> FetchResult<Package> {
-    fetcher.package(&fetcher.clients(Dialect::Tofu).unwrap(), source, false)
+    fetcher.package(
+        &fetcher.clients(Dialect::Tofu).unwrap(),
+        source,
+        FetchPurpose::Reading,
+    )
 }
 
 fn source(text: &str) -> RemoteSource {
@@ -257,7 +261,7 @@ fn an_encrypted_address_does_not_lead_git_to_an_unencrypted_one() {
             &clients,
             &module.module,
             &"1.0.0".parse().unwrap(),
-            false,
+            FetchPurpose::Reading,
             location,
         );
         let error = package.unwrap_err().to_string();
@@ -355,7 +359,13 @@ fn a_version_of_a_registry_is_located_once_for_ever() {
                       locate: &dyn Fn() -> FetchResult<PackageLocation>| {
         let clients = fetcher.clients(Dialect::Tofu).unwrap();
         fetcher
-            .version(&clients, &module.module, &version, false, locate)
+            .version(
+                &clients,
+                &module.module,
+                &version,
+                FetchPurpose::Reading,
+                locate,
+            )
             .unwrap()
     };
     let located = || {
@@ -411,7 +421,13 @@ fn an_archive_of_a_registry_is_known_by_its_content_and_may_want_the_token() {
                 version.parse().unwrap(),
             );
             fetcher
-                .version(&clients, &module.module, &version, false, || Ok(location))
+                .version(
+                    &clients,
+                    &module.module,
+                    &version,
+                    FetchPurpose::Reading,
+                    || Ok(location),
+                )
                 .unwrap()
         };
         assert!(package.top.join("main.tf").exists());

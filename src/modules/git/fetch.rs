@@ -35,7 +35,7 @@ const FETCH: [&str; 5] = [
 ];
 
 fn no_branch(name: &str) -> FetchError {
-    FetchError::git(format!("it has no branch or tag {name:?}")).gone(true)
+    FetchError::git(format!("it has no branch or tag {name:?}")).gone()
 }
 
 impl Repository<'_> {
@@ -147,7 +147,7 @@ impl Repository<'_> {
         let why = format!("no branch or tag of it contains the commit {commit}");
         let help = "use a commit of a branch or a tag; init cannot check out this one, which may \
                     be from a fork";
-        Err(FetchError::git(why).help(help).gone(true))
+        Err(FetchError::git(why).help(help).gone())
     }
 
     /// Fetches the tag of this name, or else the branch, where a different reference also has the
@@ -197,7 +197,7 @@ impl Repository<'_> {
         self.set_default_branch(url)?;
         let Some(commit) = self.find(revision)? else {
             let why = format!("it has no branch, tag or commit {revision:?}");
-            return Err(FetchError::git(why).gone(true));
+            return Err(FetchError::git(why).gone());
         };
         Ok(commit)
     }

@@ -329,7 +329,7 @@ impl<'a> Repository<'a> {
             if !query.is_empty() {
                 text = text.replace(query, "[redacted]");
             }
-            let login = login(address.url.as_str());
+            let login = login_of(address.url.as_str());
             if !login.is_empty() && login != "git" {
                 text = text.replace(login, "redacted");
             }
@@ -346,7 +346,7 @@ impl<'a> Repository<'a> {
         } else {
             "git could not fetch it"
         });
-        let error = error.gone(text.contains("couldn't find remote ref"));
+        let error = error.gone_if(text.contains("couldn't find remote ref"));
         if lines.is_empty() {
             return error;
         }
@@ -356,7 +356,7 @@ impl<'a> Repository<'a> {
 }
 
 /// The login in a URL, with its password; empty without one.
-fn login(url: &str) -> &str {
+fn login_of(url: &str) -> &str {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     let (login, _) = rest.rsplit_once('@').unwrap_or_default();
     login

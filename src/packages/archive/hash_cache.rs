@@ -98,8 +98,8 @@ impl HashCache {
         )
     }
 
-    /// The packages in the files that are exactly `levels` directories below a folder, without files
-    /// that belong elsewhere.
+    /// The packages in the files that are exactly `levels` directories below a folder. Files that
+    /// belong elsewhere are skipped.
     fn packages_below(&self, folder: PathBuf, levels: usize) -> Vec<(PackageId, PackageDigest)> {
         let mut paths = vec![folder];
         for _ in 0..levels {

@@ -19,7 +19,7 @@ pub(super) fn hash(
     limits: &Limits,
 ) -> Result<Hashes, PackageError> {
     let EndOfArchive { size, start, bytes } = read_directory(file, limits)?;
-    let entries = entries(&bytes, start)?;
+    let entries = read_entries(&bytes, start)?;
     let contents = Contents::new(&entries, provider_type, limits)?;
     let mut archive = Archive::new(file, size);
     let mut digests = Vec::with_capacity(entries.len());
@@ -45,7 +45,7 @@ pub(crate) fn unpack<E: From<PackageError> + From<io::Error>>(
     mut place: impl FnMut(&Entry<'_>) -> Result<Option<File>, E>,
 ) -> Result<(), E> {
     let EndOfArchive { size, start, bytes } = read_directory(file, limits)?;
-    let entries = entries(&bytes, start).map_err(PackageError::from)?;
+    let entries = read_entries(&bytes, start).map_err(PackageError::from)?;
     if entries.is_empty() {
         return Err(PackageError::from(Refusal::Empty).into());
     }
@@ -68,7 +68,7 @@ pub(crate) fn unpack<E: From<PackageError> + From<io::Error>>(
     Ok(())
 }
 
-fn entries(bytes: &[u8], start: u64) -> Result<Vec<Entry<'_>>, Refusal> {
+fn read_entries(bytes: &[u8], start: u64) -> Result<Vec<Entry<'_>>, Refusal> {
     central::read(&Tail { bytes, start }).map_err(|error| match error {
         CentralError::Earlier(_) => Refusal::Archive("its central directory is damaged"),
         CentralError::Refused(refusal) => refusal,

@@ -92,7 +92,9 @@ impl Methods<'_> {
                     Diagnostic::error(Code::InvalidArgument, problem)
                         .help("write it as https://HOST/PATH/")
                 })?;
-                self.network_mirror(downloader, &url, false)
+                // Only the CLI configuration can say that a mirror is trusted.
+                let trust_all_hashes = false;
+                self.network_mirror(downloader, &url, trust_all_hashes)
             }
             SourceChoice::OciMirror(template) => {
                 self.oci_mirror(downloader, RepositoryTemplate::parse_flag(template)?)

@@ -80,7 +80,8 @@ impl Session<'_> {
         let (module_lock_file, module_warnings) = root.module_lock_file()?;
         warnings.extend(module_warnings);
         let read = if root.has_configuration(&self.modules) {
-            self.requirements_of(&root, false)?
+            let ignore_tests = false;
+            self.requirements_of(&root, ignore_tests)?
         } else {
             root.unknown_requirements(self.tree(), "taken as it is")
         };
@@ -100,7 +101,7 @@ impl Session<'_> {
                 .providers
                 .keys()
                 .all(|address| providers.contains_key(address));
-        let requirements = requirements(&read, &providers, &modules);
+        let requirements = requirements_between(&read, &providers, &modules);
         warnings.extend(read.warnings);
 
         let mut trusted_keys = BTreeMap::new();
@@ -163,7 +164,7 @@ fn unlocked_modules<'a>(read: &'a Requirements, locks: &ModuleLocks) -> Vec<&'a 
 
 /// Returns the requirements between locked packages. A package without a known requirer belongs to
 /// the root module, whose lock file records it.
-fn requirements(
+fn requirements_between(
     read: &Requirements,
     providers: &Locks,
     modules: &ModuleLocks,

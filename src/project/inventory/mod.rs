@@ -237,7 +237,8 @@ impl Session<'_> {
             requirements = root.unknown_requirements(self.tree(), "read on its own");
             warnings.append(&mut requirements.warnings);
         } else {
-            match self.requirements_of(root, false) {
+            let ignore_tests = false;
+            match self.requirements_of(root, ignore_tests) {
                 Ok(read) => requirements = read,
                 // The entries suffice for the policy about providers; the called modules remain
                 // unknown.
@@ -296,7 +297,7 @@ impl Session<'_> {
         let answers: Vec<Result<_>> =
             parallel::map(releases, WAITING_REQUESTS, |(address, version, dialect)| {
                 let source = self.source(dialect, None)?;
-                let signer = signer(&source, &address, &version)?;
+                let signer = read_signer(&source, &address, &version)?;
                 Ok((address, signer))
             });
         let mut signers = BTreeMap::<_, BTreeSet<_>>::new();
@@ -356,7 +357,11 @@ fn nothing_locked(roots: &Roots) -> Diagnostic {
 }
 
 /// Returns the signer of a release, requested for the first platform that it has.
-fn signer(source: &Source, address: &ProviderAddress, version: &Version) -> Result<Option<String>> {
+fn read_signer(
+    source: &Source,
+    address: &ProviderAddress,
+    version: &Version,
+) -> Result<Option<String>> {
     let platforms = match source.platforms(address, version) {
         Ok(platforms) => platforms,
         Err(error) if error.is_platform_missing() => {
@@ -444,7 +449,7 @@ impl Inventory {
 
     /// The namespaces of the providers, `HOST/NAMESPACE`.
     pub fn namespaces(&self) -> BTreeSet<String> {
-        self.providers.iter().map(namespace).collect()
+        self.providers.iter().map(namespace_of).collect()
     }
 
     /// The providers that are not locked and that the settings do not allow: no provider of their
@@ -453,7 +458,7 @@ impl Inventory {
         let namespaces = self.namespaces();
         let mut not_allowed = Vec::new();
         for address in &self.not_locked {
-            if !namespaces.contains(&namespace(address)) {
+            if !namespaces.contains(&namespace_of(address)) {
                 not_allowed.push(address);
             }
         }
@@ -590,7 +595,7 @@ impl Inventory {
         let mut unsigned = BTreeSet::new();
         for (address, signers) in &self.signers {
             if signers.contains(&None) {
-                unsigned.insert(namespace(address));
+                unsigned.insert(namespace_of(address));
             }
         }
 
@@ -599,7 +604,7 @@ impl Inventory {
             if signers.contains(&None) {
                 continue;
             }
-            let namespace = namespace(address);
+            let namespace = namespace_of(address);
             // A key for the whole namespace would also refuse the unsigned release.
             let providers = if unsigned.contains(&namespace) {
                 format!("{namespace}/{}", address.name)
@@ -616,7 +621,7 @@ impl Inventory {
 }
 
 /// `HOST/NAMESPACE`
-fn namespace(address: &ProviderAddress) -> String {
+fn namespace_of(address: &ProviderAddress) -> String {
     format!("{}/{}", address.hostname.as_ascii(), address.namespace)
 }
 

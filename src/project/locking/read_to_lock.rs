@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::configuration::{Declaration, DeclarationKind, ModuleCall, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::{LockFile, ModuleLocks};
+use crate::modules::fetched::ReplacedPackage;
 use crate::packages::DemandedAge;
 use crate::project::modules::module_candidates::ModuleRules;
 use crate::project::modules::module_choices::ModuleChoices;
@@ -15,7 +16,7 @@ use crate::project::modules::module_locks;
 use crate::project::options::{LockOptions, UpgradeOptions};
 use crate::project::plan::prepared::{Prepared, PreparedModules};
 use crate::project::root_module::roots::FoundRoot;
-use crate::project::root_module::{Reading, RootModule};
+use crate::project::root_module::{MissingModules, Reading, RootModule};
 use crate::project::session::Session;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
@@ -99,7 +100,7 @@ impl Session<'_> {
 
         // The lock file of modules decides which modules are read.
         let upgrade = upgrade.filter(|options| options.moves_modules());
-        let locks_modules = root.locks_modules(options.modules || upgrade.is_some());
+        let locks_modules = options.modules || upgrade.is_some() || root.locks_modules();
         let mut module_lock_file = None;
         let mut module_warnings = Vec::new();
         let mut old = ModuleLocks::new();
@@ -122,13 +123,16 @@ impl Session<'_> {
             ignore_tests: options.ignore_tests,
             allow_missing_modules: options.allow_missing_modules,
         };
+        let replaced = if options.accept_changed_hashes {
+            ReplacedPackage::Accepted
+        } else {
+            ReplacedPackage::Refused
+        };
         let asked = AtomicUsize::new(0);
         // A choice decides which modules a called module calls, so there may be more choices
         // afterwards.
         let mut requirements = loop {
-            let resolve = |call: &ModuleCall| {
-                module_locks::lock(&old, &choices, options.accept_changed_hashes, call)
-            };
+            let resolve = |call: &ModuleCall| module_locks::lock(&old, &choices, replaced, call);
             let mut resolver: Option<&Resolver<'_>> = None;
             if locks_modules {
                 resolver = Some(&resolve);
@@ -137,7 +141,7 @@ impl Session<'_> {
                 root.dialect,
                 &self.modules,
                 options.ignore_tests,
-                options.allow_missing_modules,
+                MissingModules::allowed_if(options.allow_missing_modules),
                 resolver,
                 &|address: &ProviderAddress| {
                     let is_selected = only.is_empty() || only.contains(address);

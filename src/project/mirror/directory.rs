@@ -10,7 +10,7 @@ use crate::packages::packed_name;
 use crate::provider::ProviderAddress;
 use crate::system::canonicalize;
 use crate::system::files::DirectoryLock;
-use crate::system::files::name::{is_device, is_special_on_windows};
+use crate::system::files::name::{is_device_name, is_special_on_windows};
 
 pub(super) struct MirrorDirectory<'a> {
     /// Path, as the user knows it.
@@ -142,7 +142,7 @@ fn create(directory: &Path) -> Result<()> {
 fn is_directory_name(part: &str) -> bool {
     let is_plain =
         !part.is_empty() && part != "." && part != ".." && !part.contains(['/', '\\', '\0']);
-    is_plain && !is_device(part) && !(cfg!(windows) && is_special_on_windows(part))
+    is_plain && !is_device_name(part) && !(cfg!(windows) && is_special_on_windows(part))
 }
 
 #[cfg(test)]

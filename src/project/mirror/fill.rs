@@ -183,7 +183,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         });
 
         // 2. Keep or fetch each. A package that fails does not stop the others.
-        let repeated = repeated(&found);
+        let repeated = repeated_archives(&found);
         let results = parallel::map(found, P::SIDE_BY_SIDE, |(found, requested)| {
             let stored = found.and_then(|found| self.put(&found, &requested, &repeated));
             (requested.package, stored)
@@ -228,7 +228,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
     ) -> Vec<RequestedPackage<'b>> {
         let releases = versions.iter().collect();
         let results = parallel::map(releases, WAITING_REQUESTS, |(version, release)| {
-            let platforms = platforms(address, version, release, self.session);
+            let platforms = platforms_to_mirror(address, version, release, self.session);
             (version, release, platforms)
         });
         let mut packages = Vec::new();
@@ -385,7 +385,9 @@ fn located(errors: Diagnostics, record: Option<&Record>) -> Diagnostics {
 }
 
 /// Returns the archives that have the names of several platforms of a version.
-fn repeated(found: &[(Result<FoundPackage>, RequestedPackage<'_>)]) -> BTreeSet<(Version, Hash)> {
+fn repeated_archives(
+    found: &[(Result<FoundPackage>, RequestedPackage<'_>)],
+) -> BTreeSet<(Version, Hash)> {
     let mut seen = BTreeSet::new();
     let mut repeated = BTreeSet::new();
     for (found, RequestedPackage { package, release }) in found {
@@ -403,7 +405,7 @@ fn repeated(found: &[(Result<FoundPackage>, RequestedPackage<'_>)]) -> BTreeSet<
 }
 
 /// Returns the platforms of a release for which lock files with hashes require packages.
-fn platforms(
+fn platforms_to_mirror(
     address: &ProviderAddress,
     version: &Version,
     release: &Release,
@@ -413,7 +415,7 @@ fn platforms(
     for record in release.with_hashes() {
         match &record.platforms {
             PlatformSelection::All => {
-                let mut listed = listed(address, version, release, session)?;
+                let mut listed = platforms_in_registry(address, version, release, session)?;
                 listed.retain(|platform| !record.missing.contains(platform));
                 platforms.extend(listed);
             }
@@ -427,7 +429,7 @@ fn platforms(
                         cached(session, &PackageId::new(address, version, platform)).is_some()
                     });
                 if !are_known {
-                    let listed = listed(address, version, release, session)?;
+                    let listed = platforms_in_registry(address, version, release, session)?;
                     required.retain(|platform| listed.contains(platform));
                 }
                 // If none is published, the download reports the published ones.
@@ -442,7 +444,7 @@ fn platforms(
 }
 
 /// Returns the platforms that the registry lists for a release.
-fn listed(
+fn platforms_in_registry(
     address: &ProviderAddress,
     version: &Version,
     release: &Release,

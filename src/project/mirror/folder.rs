@@ -343,8 +343,8 @@ impl PrunedFolder<'_> {
             });
             if versions.is_empty() && !self.mirror.releases.0.contains_key(&self.address) {
                 self.remove(&index, removed)?;
-            } else if versions.len() < number && !self.mirror.is_dry_run {
-                document.write(false)?;
+            } else if versions.len() < number {
+                document.write(self.mirror.is_dry_run)?;
             }
         }
 

@@ -7,7 +7,7 @@ use super::fill::fill;
 use super::folder::{Folder, prune};
 use super::mirrored::{MirrorTarget, Mirrored};
 use super::releases::{LockedReleases, Record};
-use super::repositories::{MirrorRepository, repositories};
+use super::repositories::{MirrorRepository, repositories_of};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, RunOption, Severity};
 use crate::lockfile::{Entry, LockFile};
@@ -94,7 +94,7 @@ impl Session<'_> {
                         format!("cannot create a temporary directory for packages: {error}");
                     Diagnostic::error(Code::Io, message)
                 })?;
-                let repositories = repositories(template, &releases);
+                let repositories = repositories_of(template, &releases);
                 fill(
                     self,
                     &releases,

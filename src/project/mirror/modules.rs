@@ -22,8 +22,8 @@ use crate::modules::mirror::{FoundPackage, IndexEntry, ModuleMirror};
 use crate::modules::package_store::remove;
 use crate::modules::{ModuleSource, locked};
 use crate::project::modules::module_locks;
-use crate::project::root_module::RootModule;
 use crate::project::root_module::roots::Roots;
+use crate::project::root_module::{MissingModules, RootModule};
 use crate::project::session::Session;
 use crate::provider::{Dialect, Hash, HashScheme};
 use crate::system::files::DirectoryLock;
@@ -212,8 +212,12 @@ impl Session<'_> {
             },
             other => other,
         };
-        let requirements =
-            root.requirements_with(&self.modules, options.ignore_tests, false, Some(&resolve))?;
+        let requirements = root.requirements_with(
+            &self.modules,
+            options.ignore_tests,
+            MissingModules::Refused,
+            Some(&resolve),
+        )?;
 
         let mut packages = Vec::new();
         let mut unread = Vec::new();

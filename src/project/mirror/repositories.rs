@@ -25,7 +25,7 @@ pub(super) struct MirrorRepository<'a> {
 }
 
 /// The repositories of all providers. Each provider must have a repository of its own.
-pub(super) fn repositories<'a>(
+pub(super) fn repositories_of<'a>(
     template: &RepositoryTemplate,
     releases: &'a LockedReleases,
 ) -> BTreeMap<&'a ProviderAddress, Result<OciRepository>> {

@@ -21,8 +21,8 @@ use crate::modules::installed::{Installed, ManifestFile};
 use crate::modules::{GIT, ModuleFetcher, ModuleSource, copy, locked, package_hash};
 use crate::project::coverage::Coverage;
 use crate::project::event::Report;
-use crate::project::root_module::RootModule;
 use crate::project::root_module::roots::Roots;
+use crate::project::root_module::{MissingModules, RootModule};
 use crate::project::session::Session;
 use crate::provider::HashesByScheme;
 use crate::system::files::{self, DirectoryLock};
@@ -130,7 +130,7 @@ impl Session<'_> {
         let requirements = root.requirements_with(
             modules,
             options.ignore_tests,
-            false,
+            MissingModules::Refused,
             Some(
                 &|call: &ModuleCall| match module_locks::installed(locks, call) {
                     Resolution::Only(request) => match self.installed(call, locks, &directory) {

@@ -8,7 +8,7 @@ use super::module_edit::RequestedModule;
 use crate::configuration::{ModuleCall, Requirements, Resolution};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, LockedModule, ModuleLocks, UNIT_ADDRESS, module_name};
-use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::modules::fetched::{FetchedModule, ModuleRequest, ReplacedPackage};
 use crate::modules::locked;
 use crate::project::root_module::locked_calls::request;
 use crate::provider::ConstraintList;
@@ -31,7 +31,7 @@ pub(in crate::project) fn installed(locks: &ModuleLocks, call: &ModuleCall) -> R
         return Resolution::Skip(Some(error));
     }
     match locked {
-        Some(locked) => Resolution::Only(request(call, locked, false)),
+        Some(locked) => Resolution::Only(request(call, locked, ReplacedPackage::Refused)),
         None => Resolution::Skip(None),
     }
 }
@@ -42,7 +42,7 @@ pub(in crate::project) fn installed(locks: &ModuleLocks, call: &ModuleCall) -> R
 pub(in crate::project) fn lock(
     locks: &ModuleLocks,
     choices: &ModuleChoices<'_>,
-    may_change: bool,
+    replaced: ReplacedPackage,
     call: &ModuleCall,
 ) -> Resolution {
     if let Some(error) = impossible_directory(call) {
@@ -66,7 +66,7 @@ pub(in crate::project) fn lock(
     if let Some(locked) = locks.get(&call.key)
         && requested.is_locked(locked)
     {
-        return Resolution::Only(request(call, locked, may_change));
+        return Resolution::Only(request(call, locked, replaced));
     }
     let constraints = match &requested.version {
         Some(version) => ConstraintList::exactly(version),

@@ -16,8 +16,8 @@ use crate::project::coverage::Coverage;
 use crate::project::event::Report;
 use crate::project::plan::newest::Edit;
 use crate::project::plan::rewrites::{self, Rewrites};
-use crate::project::root_module::RootModule;
 use crate::project::root_module::roots::Roots;
+use crate::project::root_module::{MissingModules, RootModule};
 use crate::project::session::Session;
 use crate::provider::Dialect;
 use crate::system::files::FileChange;
@@ -84,8 +84,12 @@ impl Session<'_> {
         // are not edited.
         let skip: &Resolver<'_> = &|_| Resolution::Skip(None);
         let resolver = if root.is_unit() { None } else { Some(skip) };
-        let requirements =
-            root.requirements_with(&self.modules, options.ignore_tests, false, resolver)?;
+        let requirements = root.requirements_with(
+            &self.modules,
+            options.ignore_tests,
+            MissingModules::Refused,
+            resolver,
+        )?;
         warnings.extend(requirements.warnings.iter().cloned());
 
         let mut pins = Pins {

@@ -99,7 +99,7 @@ impl Candidate<'_> {
             let location = declaration.source.as_ref().unwrap_or(&declaration.location);
             error = declaration.mark(error, location, "required here");
         }
-        let is_implied = is_implied(self.requirement);
+        let is_implied = is_only_implied(self.requirement);
         if is_implied {
             error = explained(error);
         }
@@ -506,7 +506,7 @@ pub(in crate::project) fn upgrade_to_listed(
 }
 
 /// Whether no `required_providers` block names the provider.
-pub(in crate::project) fn is_implied(requirement: &Requirement) -> bool {
+pub(in crate::project) fn is_only_implied(requirement: &Requirement) -> bool {
     requirement.declarations.iter().all(|declaration| {
         !matches!(
             declaration.kind,
@@ -521,7 +521,7 @@ pub(in crate::project) fn namesake<'a>(
     requirement: &Requirement,
     lock_file: &'a LockFile,
 ) -> Option<&'a Entry> {
-    if !is_implied(requirement) {
+    if !is_only_implied(requirement) {
         return None;
     }
     let mut namesake = None;

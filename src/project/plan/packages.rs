@@ -169,8 +169,8 @@ fn plan<'a>(
     let prepared = request.prepared;
     let source = request.source;
     let available = candidate.available(source)?;
-    let listed = listed(version, &available);
-    let follows_file = follows_file(&candidate, prepared, listed);
+    let listed = listed_platforms(version, &available);
+    let follows_file = follows_lock_file(&candidate, prepared, listed);
     let kept = kept_platforms(&candidate, version, request);
     let platforms = match &prepared.platforms {
         PlatformSelection::These(platforms) => {
@@ -377,7 +377,7 @@ fn check_platforms(
     }
     // A network mirror lists versions without platforms; a missing package is then found by its
     // request.
-    let Some(listed) = listed(version, available) else {
+    let Some(listed) = listed_platforms(version, available) else {
         return Ok(());
     };
     let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform)) else {
@@ -448,7 +448,10 @@ fn check_platforms(
 }
 
 /// The platforms for which a version has packages, if they are known.
-fn listed<'a>(version: &Version, available: &'a AvailableVersions) -> Option<&'a Platforms> {
+fn listed_platforms<'a>(
+    version: &Version,
+    available: &'a AvailableVersions,
+) -> Option<&'a Platforms> {
     available
         .versions
         .get(version)
@@ -480,7 +483,7 @@ fn or_covered(
 /// Whether a provider is locked for the platforms that the lock file covers, if none are specified:
 /// it has fewer `h1:` than other entries, unless these are as many as its release has packages, or
 /// no package for this machine.
-fn follows_file(
+fn follows_lock_file(
     candidate: &Candidate<'_>,
     prepared: &Prepared,
     listed: Option<&Platforms>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::configuration::{ModuleCall, Resolution};
 use crate::lockfile::{LockedModule, ModuleLocks, Parsed};
-use crate::modules::fetched::ModuleRequest;
+use crate::modules::fetched::{ModuleRequest, ReplacedPackage};
 use crate::modules::locked;
 
 /// Resolves calls by a lock file as far as that can be read.
@@ -23,21 +23,21 @@ pub(in crate::project) fn following(
 fn follow(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
     match locks.get(&call.key) {
         Some(locked) if locked::is_allowed(locked, &call.source, &call.constraints) => {
-            Resolution::Preferred(request(call, locked, false))
+            Resolution::Preferred(request(call, locked, ReplacedPackage::Refused))
         }
         _ => Resolution::Unlocked,
     }
 }
 
-/// The request for the package of an entry. `may_change` accepts a package with different hashes.
+/// The request for the package of an entry.
 pub(in crate::project) fn request(
     call: &ModuleCall,
     locked: &Arc<LockedModule>,
-    may_change: bool,
+    replaced: ReplacedPackage,
 ) -> ModuleRequest {
     ModuleRequest::Locked {
         source: call.source.clone(),
         locked: Arc::clone(locked),
-        may_change,
+        replaced,
     }
 }

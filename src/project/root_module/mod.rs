@@ -34,6 +34,25 @@ const MAX_ENTRIES: usize = 10_000;
 pub(super) const LOCK_STACK: &str =
     "provlock reads no stacks; terraform stacks providers-lock updates the lock file";
 
+/// Treatment of called modules that are missing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MissingModules {
+    /// They are a warning, and the requirements are incomplete.
+    Allowed,
+    /// They are an error.
+    Refused,
+}
+
+impl MissingModules {
+    pub(super) fn allowed_if(are_allowed: bool) -> Self {
+        if are_allowed {
+            Self::Allowed
+        } else {
+            Self::Refused
+        }
+    }
+}
+
 /// Reason for a dialect, in the order in which they are considered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DialectReason {
@@ -227,13 +246,11 @@ impl RootModule {
         }
     }
 
-    /// Whether its modules are locked, too.
-    pub(super) fn locks_modules(&self, is_asked_for: bool) -> bool {
-        is_asked_for
-            || self
-                .settings
-                .lock_modules
-                .unwrap_or(self.module_lock_bytes.is_some())
+    /// Whether its modules are locked, too, according to the settings, or else because they already
+    /// are.
+    pub(super) fn locks_modules(&self) -> bool {
+        let has_lock_file = self.module_lock_bytes.is_some();
+        self.settings.lock_modules.unwrap_or(has_lock_file)
     }
 
     /// Requirements of the configuration, with the modules that `resolver` finds.
@@ -241,14 +258,14 @@ impl RootModule {
         &self,
         modules: &ModuleCache,
         ignore_tests: bool,
-        allow_missing_modules: bool,
+        missing_modules: MissingModules,
         resolver: Option<&Resolver<'_>>,
     ) -> Result<Requirements> {
         self.requirements_as(
             self.dialect,
             modules,
             ignore_tests,
-            allow_missing_modules,
+            missing_modules,
             resolver,
             &|_| (),
         )
@@ -261,14 +278,14 @@ impl RootModule {
         dialect: Dialect,
         modules: &ModuleCache,
         ignore_tests: bool,
-        allow_missing_modules: bool,
+        missing_modules: MissingModules,
         resolver: Option<&Resolver<'_>>,
         required: Required<'_>,
     ) -> Result<Requirements> {
         let options = configuration::Options {
             dialect,
             tests: !ignore_tests,
-            allow_missing_modules,
+            allow_missing_modules: missing_modules == MissingModules::Allowed,
             data_directory: self.data_directory.clone(),
             fetch_modules: self.settings.fetch_modules.unwrap_or(true),
             variables: modules.variables.clone(),

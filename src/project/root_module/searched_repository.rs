@@ -178,7 +178,7 @@ impl SearchedRepository {
     fn tracked(&self) -> Option<&[PathBuf]> {
         let tracked = self.tracked.get_or_init(|| {
             if repository::is_top(&self.top) {
-                let listed = listed(&self.top, &["ls-files", "-z", "--cached"])?;
+                let listed = list_paths(&self.top, &["ls-files", "-z", "--cached"])?;
                 Some(self.tree.tracked(&self.top, listed))
             } else {
                 None
@@ -260,7 +260,7 @@ impl SearchedRepository {
     /// has no files or cannot be read.
     fn is_tofu_in_commit(&self, commit: &str) -> Option<bool> {
         let list = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit];
-        let tracked = listed(&self.top, &list)?;
+        let tracked = list_paths(&self.top, &list)?;
         if tracked.is_empty() {
             return None;
         }
@@ -373,7 +373,7 @@ fn distance(ancestor: &Path, directory: &Path) -> usize {
 }
 
 /// Runs a git command that lists paths, each ended by a NUL; `None` if it fails.
-fn listed(top: &Path, arguments: &[&str]) -> Option<Vec<PathBuf>> {
+fn list_paths(top: &Path, arguments: &[&str]) -> Option<Vec<PathBuf>> {
     let listed = printed(top, arguments)?;
     let mut paths = Vec::new();
     for bytes in listed.split(|byte| *byte == 0) {

@@ -21,6 +21,14 @@ use crate::project::session::Session;
 use crate::provider::Dialect;
 use crate::system::{Tree, parallel, walk};
 
+/// Origin of the directory in which a search starts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::project) enum SearchStart {
+    /// The user named it.
+    Named,
+    Default,
+}
+
 /// A search for root modules below one directory.
 pub(super) struct RootSearch<'a, 's> {
     pub(in crate::project) session: &'a Session<'s>,

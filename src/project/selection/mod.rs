@@ -18,7 +18,7 @@ use super::root_module::roots::{
     FoundRoot, OtherDirectories, Roots, Selection, is_among_modules, joined, kind_of, normal,
 };
 use super::root_module::unit::TerragruntUnit;
-use super::root_module::{LOCK_STACK, RootModule};
+use super::root_module::{LOCK_STACK, MissingModules, RootModule};
 use super::session::Session;
 use super::similar_names::path_meant;
 use crate::configuration::{self, CloudHost, DirectoryListing, is_of_stack, is_test, terragrunt};
@@ -29,6 +29,7 @@ use crate::provider::{Dialect, Hostname};
 use crate::settings::Settings;
 use crate::system::tree::Kind;
 use crate::system::{Tree, boundary, lock, walk};
+pub(in crate::project) use discover::SearchStart;
 use discover::{PassedOver, RootSearch, SearchResult, is_root};
 
 impl Session<'_> {
@@ -52,7 +53,12 @@ impl Session<'_> {
                 let start = normal(path);
                 // The current directory is the default.
                 let is_named = start != Path::new(".") && !selection.paths.is_empty();
-                let below = self.search(&start, selection.with_modules, is_named)?;
+                let origin = if is_named {
+                    SearchStart::Named
+                } else {
+                    SearchStart::Default
+                };
+                let below = self.search(&start, selection.with_modules, origin)?;
                 found.extend(below.roots);
                 passed_over.extend(below.passed_over);
                 copied_lock_files.extend(below.copied_lock_files);
@@ -289,13 +295,12 @@ impl Session<'_> {
         self.connections.cloud_hosts().add(host);
     }
 
-    /// Searches the root modules below a directory. `is_named` is whether the user names the
-    /// directory.
+    /// Searches the root modules below a directory.
     pub(super) fn search(
         &self,
         start: &Path,
         with_modules: bool,
-        is_named: bool,
+        origin: SearchStart,
     ) -> Result<SearchResult> {
         let (canonical, settings) = self.settings(start)?;
         let dialect = self.options.dialect.or(settings.dialect);
@@ -310,7 +315,7 @@ impl Session<'_> {
             filter: &filter,
             dialect,
             with_modules,
-            is_named,
+            is_named: origin == SearchStart::Named,
         };
         let mut found = search.find()?;
         if let Some(change) = &self.options.change {
@@ -477,7 +482,10 @@ impl Session<'_> {
         if root.has_configuration(&self.modules) {
             return None;
         }
-        let below = self.search(root.path(), false, false).ok()?.roots;
+        let with_modules = false;
+        let search = self.search(root.path(), with_modules, SearchStart::Default);
+        // Its own error is reported if the directories below cannot be searched.
+        let below = search.ok()?.roots;
         let example = &below.iter().find(|other| other.path != root.path())?.path;
         let number = match below.len() {
             1 => "there is 1 root module below".to_owned(),
@@ -519,7 +527,9 @@ impl Session<'_> {
     ) -> Result<Vec<FoundRoot>> {
         let modules = self.canonical_paths(modules);
         let files = self.canonical_paths(files);
-        let mut users = self.search(Path::new("."), with_modules, false)?.roots;
+        let mut users = self
+            .search(Path::new("."), with_modules, SearchStart::Default)?
+            .roots;
         users.retain(|found| {
             let Ok(root) = self.open_root(found) else {
                 return !modules.is_empty();
@@ -530,7 +540,11 @@ impl Session<'_> {
             if modules.is_empty() {
                 return false;
             }
-            let Ok(read) = root.requirements_with(&self.modules, false, true, None) else {
+            let ignore_tests = false;
+            let missing_modules = MissingModules::Allowed;
+            let Ok(read) =
+                root.requirements_with(&self.modules, ignore_tests, missing_modules, None)
+            else {
                 return true;
             };
             let mut called = read.modules.iter();

@@ -11,7 +11,7 @@ use crate::project::event::Event;
 use crate::project::root_module::locked_calls;
 use crate::project::root_module::roots::{FoundRoot, Roots, kind_of, normal};
 use crate::project::root_module::unit::TerragruntUnit;
-use crate::project::root_module::{DialectReason, OtherReading, RootModule};
+use crate::project::root_module::{DialectReason, MissingModules, OtherReading, RootModule};
 use crate::project::session::Session;
 use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsFiles};
@@ -330,12 +330,17 @@ impl Session<'_> {
         ignore_tests: bool,
     ) -> Result<Requirements> {
         let mut modules = None;
-        if root.locks_modules(false) {
+        if root.locks_modules() {
             modules = Some(root.parsed_module_lock_file());
         }
         let following = modules.as_ref().map(locked_calls::following);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
-        root.requirements_with(&self.modules, ignore_tests, true, resolver)
+        root.requirements_with(
+            &self.modules,
+            ignore_tests,
+            MissingModules::Allowed,
+            resolver,
+        )
     }
 
     /// The absolute path of a directory, without symbolic links.

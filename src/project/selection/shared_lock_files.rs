@@ -12,7 +12,7 @@ use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::root_module::linked_lock_files::{Linked, own_directory};
 use crate::project::root_module::locked_calls;
 use crate::project::root_module::roots::{FoundRoot, SharedFiles, SharingRoot, kind_of, normal};
-use crate::project::root_module::{DialectReason, Reading, RootModule};
+use crate::project::root_module::{DialectReason, MissingModules, Reading, RootModule};
 use crate::project::session::Session;
 use crate::provider::Dialect;
 use crate::system::{Tree, files, parallel};
@@ -271,7 +271,7 @@ impl Session<'_> {
         }
 
         let mut modules = None;
-        if opened.locks_modules(false) {
+        if opened.locks_modules() {
             modules = Some(opened.parsed_module_lock_file());
         }
         let following = modules.as_ref().map(locked_calls::following);
@@ -280,7 +280,7 @@ impl Session<'_> {
             reading.dialect,
             &self.modules,
             reading.ignore_tests,
-            reading.allow_missing_modules,
+            MissingModules::allowed_if(reading.allow_missing_modules),
             resolver.or(own_resolver),
             &|_| (),
         );

@@ -12,7 +12,8 @@ use crate::modules::{locked, requested_hosts};
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::locked_calls;
 use crate::project::root_module::roots::{FoundRoot, kind_of};
-use crate::project::root_module::{OtherReading, RootModule};
+use crate::project::root_module::{MissingModules, OtherReading, RootModule};
+use crate::project::selection::SearchStart;
 use crate::project::session::Session;
 use crate::provider::{Dialect, ProviderAddress};
 use crate::system::{OnceMap, parallel, walk};
@@ -136,13 +137,20 @@ impl BaseReadings {
 
     fn requirements(&self, root: &RootModule, dialect: Dialect) -> Option<Requirements> {
         let mut modules = None;
-        if root.locks_modules(false) {
+        if root.locks_modules() {
             modules = Some(root.parsed_module_lock_file());
         }
         let following = modules.as_ref().map(locked_calls::following);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         let cache = &self.session.modules;
-        let read = root.requirements_as(dialect, cache, self.ignore_tests, true, resolver, &|_| ());
+        let read = root.requirements_as(
+            dialect,
+            cache,
+            self.ignore_tests,
+            MissingModules::Allowed,
+            resolver,
+            &|_| (),
+        );
         read.ok()
     }
 
@@ -155,9 +163,10 @@ impl BaseReadings {
                 let below = directory.strip_prefix(&self.top);
                 below.is_ok_and(|below| !walk::is_skipped(below))
             });
+            let with_modules = true;
             let search = self
                 .session
-                .search(&self.top, true, false)
+                .search(&self.top, with_modules, SearchStart::Default)
                 .unwrap_or_default();
             let mut roots = HashSet::new();
             for root in &search.roots {
@@ -208,7 +217,7 @@ impl BaseReadings {
         let mut called = WholeBase::default();
         for request in module.requests(root.dialect) {
             called.publishers.extend(locked::publisher(&request));
-            called.hosts.extend(requested_hosts::hosts(&request));
+            called.hosts.extend(requested_hosts::hosts_of(&request));
         }
         Some(called)
     }
@@ -240,7 +249,7 @@ impl Reading {
         }
         for call in requirements.package_calls() {
             if let Some(request) = call.request() {
-                self.hosts.extend(requested_hosts::hosts(&request));
+                self.hosts.extend(requested_hosts::hosts_of(&request));
             }
         }
         for address in requirements.providers.keys() {

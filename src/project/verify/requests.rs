@@ -7,7 +7,7 @@ use super::audited_root::AuditedRoot;
 use crate::configuration::ModuleCall;
 use crate::diagnostic::{Diagnostic, Reason};
 use crate::lockfile::{Entry, LockedModule};
-use crate::modules::fetched::ModuleRequest;
+use crate::modules::fetched::{ModuleRequest, ReplacedPackage};
 
 /// Help of all findings about hosts that are not requested.
 const HELP: &str = "if this is intended, name the host in allowed-hosts or allowed-modules of provlock.toml first, in a pull request of its own";
@@ -68,7 +68,7 @@ pub(super) fn locked_request(
     let request = ModuleRequest::Locked {
         source: call.source.clone(),
         locked: Arc::clone(locked),
-        may_change: false,
+        replaced: ReplacedPackage::Refused,
     };
     let Some(host) = root.packages.refused_host(&request) else {
         return LockedRequest::Allowed;

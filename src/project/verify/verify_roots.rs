@@ -21,7 +21,7 @@ use crate::project::coverage::{Coverage, DirectoryKind, RootStatus};
 use crate::project::event::Report;
 use crate::project::root_module::locked_calls;
 use crate::project::root_module::roots::{FoundRoot, Roots};
-use crate::project::root_module::{LOCK_STACK, OtherReading, Reading, RootModule};
+use crate::project::root_module::{LOCK_STACK, MissingModules, OtherReading, Reading, RootModule};
 use crate::project::session::Session;
 use crate::provider::Version;
 use crate::system::parallel;
@@ -189,7 +189,7 @@ impl Session<'_> {
 
         // Modules are read in the locked versions.
         let mut modules = None;
-        if module.locks_modules(had_module_lock_file) {
+        if had_module_lock_file || module.locks_modules() {
             modules = Some(module.parsed_module_lock_file());
         }
         let following = modules.as_ref().map(locked_calls::following);
@@ -296,7 +296,7 @@ impl Session<'_> {
             module.dialect.other(),
             &self.modules,
             ignore_tests,
-            true,
+            MissingModules::Allowed,
             resolver,
             &|_| (),
         )?;
@@ -496,7 +496,8 @@ impl RootModule {
             let outcome = "checked on its own";
             return Ok(self.unknown_requirements(modules.tree(), outcome));
         }
-        let requirements = self.requirements_with(modules, ignore_tests, true, resolver);
+        let requirements =
+            self.requirements_with(modules, ignore_tests, MissingModules::Allowed, resolver);
         if let Err(errors) = &requirements {
             let mut errors = errors.iter();
             let is_empty = errors.all(|error| error.code == Code::NoConfiguration);

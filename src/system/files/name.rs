@@ -8,11 +8,11 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 pub(crate) fn is_special_on_windows(name: &str) -> bool {
     name.ends_with(['.', ' '])
         || name.contains(|c: char| c.is_ascii_control() || "<>:\"/\\|?*".contains(c))
-        || is_device(name)
+        || is_device_name(name)
 }
 
 /// Whether a name, or the part before its first dot, is the name of a device on Windows.
-pub(crate) fn is_device(name: &str) -> bool {
+pub(crate) fn is_device_name(name: &str) -> bool {
     let stem = name
         .split('.')
         .next()
