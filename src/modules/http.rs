@@ -99,13 +99,11 @@ impl HttpAddress {
                 .and_then(|value| value.to_str().ok())
                 .map(str::to_owned);
             // go-getter, too, reads the page only if there is no header.
-            match header.filter(|text| !text.is_empty()) {
-                Some(location) => Ok(Some(location)),
-                None => {
-                    let page = read_whole(response, LARGEST_PAGE)?;
-                    Ok(meta_location(&String::from_utf8_lossy(&page)))
-                }
+            if let Some(location) = header.filter(|text| !text.is_empty()) {
+                return Ok(Some(location));
             }
+            let page = read_whole(response, LARGEST_PAGE)?;
+            Ok(meta_location(&String::from_utf8_lossy(&page)))
         })?;
 
         let Some(location) = location else {

@@ -581,9 +581,7 @@ fn fetch(
             .into());
         }
         Resolution::Skip(None) => return Ok(None),
-        Resolution::Preferred(request)
-            if options.fetch_modules && !modules.never_fetches(&call) =>
-        {
+        Resolution::Preferred(request) if options.fetch_modules && !modules.never_fetches(call) => {
             match modules.fetched(options.dialect, &request) {
                 Ok(None) => {}
                 Ok(Some(module)) => return Ok(Some(module)),
