@@ -125,26 +125,21 @@ pub(crate) fn run(arguments: &DiffArgs, ui: &Ui) -> Result<Outcome> {
         textconv: file,
         ..
     } = &arguments.what;
-    ui.invocation.set_paths(
-        &[old, new, file]
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect::<Vec<_>>(),
-    );
+    let paths: Vec<_> = [old, new, file].into_iter().flatten().cloned().collect();
+    ui.invocation.set_paths(&paths);
     if let Some(path) = file {
         return textconv(path, ui);
     }
-    let differ = show(&pairs(&arguments.what, ui)?, ui)?;
-    Ok(if arguments.exit_code && differ {
-        Outcome::Found
-    } else {
-        Outcome::Done
-    })
+    let pairs = select_pairs(&arguments.what, ui)?;
+    let have_differences = print_differences(&pairs, ui)?;
+    if arguments.exit_code && have_differences {
+        return Ok(Outcome::Found);
+    }
+    Ok(Outcome::Done)
 }
 
-/// Prints the differences, those for people by `print`. Returns whether there are any.
-fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
+/// Prints the differences in the chosen format. Returns whether there are any.
+fn print_differences(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     if ui.format == OutputFormat::Unified {
         let mut texts = String::new();
         for pair in pairs {
@@ -162,7 +157,7 @@ fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     let mut errors = Diagnostics::default();
     let mut compared = Vec::new();
     for pair in pairs {
-        match compare(pair, ui, &mut warnings) {
+        match parse_and_compare(pair, ui, &mut warnings) {
             Ok((dialect, entries)) => compared.push((&pair.path, dialect, entries)),
             // Among many files, an unchanged file with an error does not stop the others.
             Err(_) if pairs.len() > 1 && pair.old.bytes == pair.new.bytes => {}
@@ -194,7 +189,9 @@ fn show(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     Ok(differ)
 }
 
-fn compare(
+/// Parses both lock files of a pair. Returns their dialect and the entries that differ. Adds the
+/// warnings about the files.
+fn parse_and_compare(
     pair: &Pair,
     ui: &Ui,
     warnings: &mut Vec<Diagnostic>,
@@ -225,13 +222,13 @@ fn changed_entries<T: EntryKind>(
     dialect: Dialect,
     warnings: &mut Vec<Diagnostic>,
 ) -> diagnostic::Result<Vec<EntryDiff<T>>> {
-    let old = locks(&pair.old, dialect, warnings)?;
-    let new = locks(&pair.new, dialect, warnings)?;
+    let old = parse_locks(&pair.old, dialect, warnings)?;
+    let new = parse_locks(&pair.new, dialect, warnings)?;
     Ok(lockfile::diff::<T>(&old, &new).entries)
 }
 
 /// Returns the entries of a side: none if it has no file. Adds the warnings about the file.
-fn locks<T: EntryKind>(
+fn parse_locks<T: EntryKind>(
     side: &Side,
     dialect: Dialect,
     warnings: &mut Vec<Diagnostic>,
@@ -251,18 +248,21 @@ fn locks<T: EntryKind>(
 
     // The help is about the lock file of a root module, but a side may come from elsewhere.
     let is_of_root = side.name.ends_with(T::FILE_NAME) && Tree::Work.is_file(&side.name);
-    let errors = errors.into_iter().map(|error| match side.name.parent() {
-        Some(directory) if is_of_root => error.in_root(directory, false),
-        _ => Diagnostic {
-            help: None,
-            ..error
-        },
-    });
-    Err(errors.collect())
+    let mut located = Diagnostics::default();
+    for error in errors {
+        match side.name.parent() {
+            Some(directory) if is_of_root => located.push(error.in_root(directory, false)),
+            _ => located.push(Diagnostic {
+                help: None,
+                ..error
+            }),
+        }
+    }
+    Err(located)
 }
 
 /// Returns the files that the arguments select.
-fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
+fn select_pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     let named = match (&what.old, &what.git) {
         (None, None) => "HEAD".to_owned(),
         (None, Some(named)) => named.clone(),
@@ -273,7 +273,7 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
         },
     };
     let revisions = Revisions::parse(&named)?.map_err(unknown_revision)?;
-    let pairs = revisions.pairs(what.recursive, ui)?;
+    let pairs = revisions.read_pairs(what.recursive, ui)?;
     if revisions.old.is_unborn {
         ui.status("HEAD has no commit yet: every lock file is compared with an empty one");
     }
@@ -282,7 +282,7 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     }
     // Users above their root modules may expect the lock files below.
     if !what.recursive {
-        let below = revisions.pairs(true, ui)?;
+        let below = revisions.read_pairs(true, ui)?;
         if let Some(first) = below.first() {
             let revision = (what.old.is_some() || what.git.is_some()).then_some(named.as_str());
             return Err(only_below(&first.path, below.len(), revision).into());
@@ -312,7 +312,7 @@ fn revisions_named(old: &Path, new: Option<&Path>) -> Result<Option<String>> {
             let help =
                 Help::text("compare two files or two revisions; a revision and the files here: ");
             Err(Diagnostic::error(Code::InvalidArgument, error)
-                .help(help.and(diff(&["REV"])))
+                .help(help.and(diff_command(&["REV"])))
                 .into())
         }
     }
@@ -344,9 +344,9 @@ fn revision_named(argument: &Path) -> Result<Option<&str>> {
     if is_revision {
         let message = format!("{text} is both a file and a git revision");
         let help = Help::text("for the revision: ")
-            .and(diff(&["--git", text]))
+            .and(diff_command(&["--git", text]))
             .and_text(", for the file: ")
-            .and(diff(&[&format!("./{text}")]));
+            .and(diff_command(&[&format!("./{text}")]));
         return Err(Diagnostic::error(Code::InvalidArgument, message)
             .help(help)
             .into());
@@ -370,7 +370,7 @@ fn is_in_repository() -> bool {
 
 /// The error for a name that git does not know.
 fn unknown_revision(UnknownRevision(name): UnknownRevision) -> Diagnostic {
-    let help = Help::text("name a commit, branch or tag, as in: ").and(diff(&["main"]));
+    let help = Help::text("name a commit, branch or tag, as in: ").and(diff_command(&["main"]));
     Diagnostic::error(
         Code::InvalidArgument,
         format!("unknown git revision {name:?}"),
@@ -378,8 +378,9 @@ fn unknown_revision(UnknownRevision(name): UnknownRevision) -> Diagnostic {
     .help(help)
 }
 
+/// The error for files beside `-r`.
 fn only_revisions() -> Diagnostic {
-    let help = Help::text("name a revision, as in: ").and(diff(&["-r", "main"]));
+    let help = Help::text("name a revision, as in: ").and(diff_command(&["-r", "main"]));
     Diagnostic::error(
         Code::InvalidArgument,
         "-r compares revisions, but files are named",
@@ -394,7 +395,7 @@ fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic
         first.display()
     );
     let arguments: Vec<_> = ["-r"].into_iter().chain(revision).collect();
-    Diagnostic::error(Code::LockFileMissing, message).help(diff(&arguments))
+    Diagnostic::error(Code::LockFileMissing, message).help(diff_command(&arguments))
 }
 
 /// Reads two files; without `new`, the second one is the lock file in the current directory. One of
@@ -446,14 +447,13 @@ fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Option<Vec<u8>>> {
     lockfile::read(path)
 }
 
-fn diff(arguments: &[&str]) -> Remedy {
-    Remedy::Run(
-        [&["diff"], arguments]
-            .concat()
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
-    )
+/// The command `provlock diff` with arguments, as a next step.
+fn diff_command(arguments: &[&str]) -> Remedy {
+    let mut words = vec!["diff".to_owned()];
+    for argument in arguments {
+        words.push((*argument).to_owned());
+    }
+    Remedy::Run(words)
 }
 
 /// Without git, files can still be compared.
@@ -462,7 +462,7 @@ fn or_name_two_files(error: anyhow::Error) -> anyhow::Error {
         Ok(mut error) => {
             error.help = error.help.map(|help| {
                 help.and_text(", or name two files: ")
-                    .and(diff(&["OLD", "NEW"]))
+                    .and(diff_command(&["OLD", "NEW"]))
             });
             error.into()
         }
@@ -477,7 +477,7 @@ fn no_merge_base(old: &str, new: &str) -> Diagnostic {
     let help = Help::text(
         "in a shallow clone, fetch the history: git fetch --unshallow; or compare them directly: ",
     );
-    Diagnostic::error(Code::InvalidArgument, message).help(help.and(diff(&[&range])))
+    Diagnostic::error(Code::InvalidArgument, message).help(help.and(diff_command(&[&range])))
 }
 
 /// Two resolved revisions; without a new one, the old one is compared with the working tree.
@@ -615,11 +615,11 @@ impl Revisions {
 
     /// The lock files of both kinds, by directory. Without `recursive`, the lock file of modules
     /// may be missing.
-    fn pairs(&self, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
+    fn read_pairs(&self, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
         let here = Path::new(".");
         if self.new.is_none() && repository::is_bare(here) {
             let error = "a bare repository has no working tree to compare a revision with";
-            let help = Help::text("name two revisions: ").and(diff(&["OLD..NEW"]));
+            let help = Help::text("name two revisions: ").and(diff_command(&["OLD..NEW"]));
             return Err(Diagnostic::error(Code::InvalidArgument, error)
                 .help(help)
                 .into());
@@ -702,15 +702,14 @@ fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
     let Some(bytes) = read(path, ui)? else {
         return Err(Diagnostic::io("read", path, &std::io::ErrorKind::NotFound.into()).into());
     };
-    let dialect = ui
-        .global
-        .dialect
-        .or_else(|| lockfile::detect_dialect(&bytes))
-        .unwrap_or_default();
+    let dialect = match ui.global.dialect {
+        Some(dialect) => dialect,
+        None => lockfile::detect_dialect(&bytes).unwrap_or_default(),
+    };
     let summary = if lockfile::is_of_modules(path, &bytes) {
-        summary::<LockedModule>(path, &bytes, dialect)
+        summarize::<LockedModule>(path, &bytes, dialect)
     } else {
-        summary::<LockedProvider>(path, &bytes, dialect)
+        summarize::<LockedProvider>(path, &bytes, dialect)
     };
     match summary {
         Some(text) => ui.print(&text),
@@ -721,8 +720,8 @@ fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn summary<T: EntryKind>(path: &Path, bytes: &[u8], dialect: Dialect) -> Option<String> {
-    lockfile::parse_as::<T>(path, bytes, dialect)
-        .lock_file
-        .map(|lock_file| text::summary::<T>(lock_file.locks()))
+/// One line per entry; `None` if the file cannot be parsed.
+fn summarize<T: EntryKind>(path: &Path, bytes: &[u8], dialect: Dialect) -> Option<String> {
+    let lock_file = lockfile::parse_as::<T>(path, bytes, dialect).lock_file?;
+    Some(text::summary::<T>(lock_file.locks()))
 }

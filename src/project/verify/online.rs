@@ -58,6 +58,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     platforms_lost::check_with(root, known, report);
 }
 
+/// Compares an entry with its source, unless nothing may be requested for it.
 fn check_entry<'a>(
     root: &'a AuditedRoot<'_>,
     online: Online<'a>,
@@ -70,9 +71,9 @@ fn check_entry<'a>(
         result: EntryResult::default(),
     };
     if !root.is_requested(&entry.address) {
-        check.add(requests::not_requested(root, entry));
+        check.add_finding(requests::not_requested(root, entry));
     } else if let Err(error) = check.run() {
-        check.failed(error);
+        check.record_failure(error);
     }
     check.result
 }
@@ -136,10 +137,10 @@ impl<'a> EntryCheck<'a> {
             available => available?,
         };
         for text in &available.warnings {
-            self.add(registry_warning(address, text));
+            self.add_finding(registry_warning(address, text));
         }
         if !available.versions.contains_key(version) {
-            self.not_listed(&available);
+            self.report_not_listed(&available);
             return Ok(());
         }
 
@@ -155,10 +156,10 @@ impl<'a> EntryCheck<'a> {
     }
 
     /// Reports a version that the source does not list. A mirror need not have every version.
-    fn not_listed(&mut self, available: &AvailableVersions) {
+    fn report_not_listed(&mut self, available: &AvailableVersions) {
         if let Some(mirror) = self.online.source.mirror_of(&self.entry.address) {
             let location = self.entry.version();
-            self.compared_with(mirror, Some(location), ReleaseEvidence::default());
+            self.record_mirror(mirror, Some(location), ReleaseEvidence::default());
             return;
         }
         let message = format!(
@@ -166,7 +167,7 @@ impl<'a> EntryCheck<'a> {
             self.root.release(self.entry)
         );
         let error = Diagnostic::finding(Code::VersionWithdrawn, message);
-        self.add(error.help(self.way_out(available)));
+        self.add_finding(error.help(self.way_out(available)));
     }
 
     /// The upgrade from a withdrawn version.
@@ -201,7 +202,7 @@ impl<'a> EntryCheck<'a> {
         let release = self.release();
         let h1 = self.recorded(HashScheme::H1);
         let mut fetched = ReleaseEvidence::default();
-        let required = self.required(available).published;
+        let required = self.required_platforms(available).published;
         let mut failures = release.fetch(required, &mut fetched);
         failures.extend(release.explain(&h1, available, &mut fetched));
 
@@ -227,14 +228,14 @@ impl<'a> EntryCheck<'a> {
             .hashes
             .iter()
             .find(|(hash, _)| comparable.contains(hash) && !confirmed.contains(hash));
-        self.compared_with(mirror, unconfirmed.map(|(_, location)| location), evidence);
-        self.all_succeeded(failures);
+        self.record_mirror(mirror, unconfirmed.map(|(_, location)| location), evidence);
+        self.record_failures(failures);
     }
 
     /// Records which platforms a mirror confirms, and the first location that it does not confirm.
     /// The message of the finding contains no provider, so that the findings of all entries are
     /// folded into one.
-    fn compared_with(
+    fn record_mirror(
         &mut self,
         mirror: String,
         unconfirmed: Option<&Location>,
@@ -263,7 +264,7 @@ impl<'a> EntryCheck<'a> {
         let root = self.root;
         let entry = self.entry;
         let release = self.release();
-        let required = self.required(platforms);
+        let required = self.required_platforms(platforms);
         self.result.has_unknown_platforms |= !required.unpublished.is_empty();
         for platform in &required.unpublished {
             let error = platforms::not_published(root, entry, platform, platforms.iter());
@@ -286,7 +287,7 @@ impl<'a> EntryCheck<'a> {
                     evidence.of_release = zh;
                     evidence.complete.insert(HashScheme::Zh);
                 }
-                Err(error) => self.failed(error),
+                Err(error) => self.record_failure(error),
             }
             evidence.published.clone_from(&published.h1);
         }
@@ -294,7 +295,7 @@ impl<'a> EntryCheck<'a> {
         // The packages for required platforms whose h1 the registry does not report.
         let mut unknown = required.published.clone();
         unknown.retain(|platform| !evidence.published.contains_key(platform));
-        let mut is_complete = self.all_succeeded(release.fetch(unknown, &mut evidence));
+        let mut is_complete = self.record_failures(release.fetch(unknown, &mut evidence));
         let mut without_hash = Vec::new();
         for platform in &required.published {
             if let Some(hashes) = evidence.published.get(platform)
@@ -314,7 +315,7 @@ impl<'a> EntryCheck<'a> {
             // The registry may list fewer platforms than the signed file.
             let platforms = platforms | &published.platforms;
             is_complete &=
-                self.all_succeeded(release.explain(&recorded, &platforms, &mut evidence));
+                self.record_failures(release.explain(&recorded, &platforms, &mut evidence));
             // An h1 may be that of a package that could not be fetched.
             if is_complete {
                 evidence.complete.insert(HashScheme::H1);
@@ -330,7 +331,7 @@ impl<'a> EntryCheck<'a> {
             && hashes.all(|(hash, _)| {
                 evidence.of_release.contains(hash) || compared.published.contains(hash)
             });
-        self.report(&compared, has_every_package, without_h1);
+        self.report_hashes(&compared, has_every_package, without_h1);
         self.result.evidence = evidence;
         Ok(())
     }
@@ -338,21 +339,21 @@ impl<'a> EntryCheck<'a> {
     /// Reports a signature that the policy does not accept, and a key that has changed.
     fn check_authentication(&mut self, published: &Published, available: &AvailableVersions) {
         for warning in &published.warnings {
-            self.add(warning.clone());
+            self.add_finding(warning.clone());
         }
         let authentication = &published.authentication;
         let not_accepted = policy::check_signature(self.root, self.entry, authentication);
         self.result.findings.extend(not_accepted);
-        match self.key_changed(authentication, available) {
+        match self.check_signing_key(authentication, available) {
             Ok(changed) => self.result.findings.extend(changed),
-            Err(error) => self.failed(error),
+            Err(error) => self.record_failure(error),
         }
         self.result.authentication = Some(authentication.clone());
     }
 
     /// Reports unpublished hashes, in one finding, and platforms without a hash. If no hash is
     /// published, that is the only finding.
-    fn report(
+    fn report_hashes(
         &mut self,
         compared: &ComparedHashes,
         has_every_package: bool,
@@ -361,7 +362,7 @@ impl<'a> EntryCheck<'a> {
         let unpublished = by_published_data(&compared.unpublished, has_every_package);
         let count = compared.unpublished.len();
         if count > 1 && compared.published.is_empty() {
-            self.add(self.nothing_published(&unpublished, count));
+            self.add_finding(self.finding_nothing_published(&unpublished, count));
             return;
         }
         // A single hash that is not published is the only finding.
@@ -369,13 +370,17 @@ impl<'a> EntryCheck<'a> {
             self.result.findings.extend(without_h1);
         }
         if count > 0 {
-            let finding = self.unpublished(&unpublished, &compared.unpublished);
+            let finding = self.finding_unpublished(&unpublished, &compared.unpublished);
             self.result.findings.push(finding);
         }
     }
 
     /// The finding about hashes that belong to no published package.
-    fn unpublished(&self, lists: &[UnpublishedHashes<'_>], hashes: &BTreeSet<Hash>) -> Diagnostic {
+    fn finding_unpublished(
+        &self,
+        lists: &[UnpublishedHashes<'_>],
+        hashes: &BTreeSet<Hash>,
+    ) -> Diagnostic {
         let release = self.root.release(self.entry);
         let mut message = format!(
             "{} recorded hashes of {release} belong to no published package",
@@ -409,7 +414,7 @@ impl<'a> EntryCheck<'a> {
     }
 
     /// The platforms that the project requires of the provider.
-    fn required(&self, published: &BTreeSet<Platform>) -> RequiredPlatforms {
+    fn required_platforms(&self, published: &BTreeSet<Platform>) -> RequiredPlatforms {
         let required: Vec<_> = match self.root.platforms {
             Some(PlatformSelection::All) => published.iter().collect(),
             _ => self.root.named_platforms().iter().collect(),
@@ -428,9 +433,9 @@ impl<'a> EntryCheck<'a> {
         platforms
     }
 
-    /// A new version that is not signed, or signed by a different key than the versions at the
-    /// base.
-    fn key_changed(
+    /// The finding about a new version that is not signed, or signed by a different key than the
+    /// versions at the base; `None` if one of them is signed by the same key, or none is signed.
+    fn check_signing_key(
         &self,
         now: &Authentication,
         available: &AvailableVersions,
@@ -496,6 +501,7 @@ impl<'a> EntryCheck<'a> {
         versions
     }
 
+    /// The key that signed a version. It is looked up, because lock files do not record it.
     fn old_key(&self, old: &Version, available: &AvailableVersions) -> packages::Result<OldKey> {
         if !available.versions.contains_key(old) {
             return Ok(OldKey::Unknown("its source no longer lists it"));
@@ -564,6 +570,7 @@ impl<'a> EntryCheck<'a> {
         comparable
     }
 
+    /// The well-formed recorded hashes of a scheme.
     fn recorded(&self, scheme: HashScheme) -> BTreeSet<Hash> {
         self.entry
             .locked
@@ -575,7 +582,11 @@ impl<'a> EntryCheck<'a> {
     }
 
     /// The finding for an entry without any published hash, as after a change of only its version.
-    fn nothing_published(&self, lists: &[UnpublishedHashes<'_>], count: usize) -> Diagnostic {
+    fn finding_nothing_published(
+        &self,
+        lists: &[UnpublishedHashes<'_>],
+        count: usize,
+    ) -> Diagnostic {
         let noun = match lists {
             [list] => list.hashes[0].scheme_name(),
             _ => "hashes",
@@ -590,6 +601,7 @@ impl<'a> EntryCheck<'a> {
             .help("find out who changed the version or the hashes, and restore the entry")
     }
 
+    /// The locked release, without the cache, whose packages may have been replaced since.
     fn release(&self) -> ReleaseLookup<'a> {
         ReleaseLookup {
             address: &self.entry.address,
@@ -601,23 +613,23 @@ impl<'a> EntryCheck<'a> {
     }
 
     /// Adds a finding about the version of the entry.
-    fn add(&mut self, finding: Diagnostic) {
+    fn add_finding(&mut self, finding: Diagnostic) {
         self.result
             .findings
             .push(finding.at(self.entry.version().clone(), ""));
     }
 
     /// Records why packages could not be fetched. Returns whether all could.
-    fn all_succeeded(&mut self, errors: Vec<SourceError>) -> bool {
-        let are_none = errors.is_empty();
+    fn record_failures(&mut self, errors: Vec<SourceError>) -> bool {
+        let has_all = errors.is_empty();
         for error in errors {
-            self.failed(error);
+            self.record_failure(error);
         }
-        are_none
+        has_all
     }
 
     /// Records a failure: a refused release is a finding, anything else an error.
-    fn failed(&mut self, error: SourceError) {
+    fn record_failure(&mut self, error: SourceError) {
         let is_finding = matches!(error, SourceError::ReleaseRefused(_));
         let list = if is_finding {
             &mut self.result.findings

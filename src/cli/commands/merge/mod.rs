@@ -67,7 +67,7 @@ pub(crate) struct MergeArgs {
     )]
     path: Option<PathBuf>,
     /// Length of conflict markers, at least 7 (git's %L)
-    #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = marker_size)]
+    #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = parse_marker_size)]
     #[arg(hide_short_help = true)]
     marker_size: usize,
     #[command(flatten)]
@@ -76,11 +76,12 @@ pub(crate) struct MergeArgs {
     format: FormatArgs,
 }
 
-fn marker_size(text: &str) -> std::result::Result<usize, String> {
-    let size: Option<usize> = text.parse().ok().filter(|size| (1..=1000).contains(size));
-    // Git may request fewer characters, but shorter markers would not be read again.
-    size.map(|size| size.max(MARKER_SIZE))
-        .ok_or_else(|| "not a number from 1 to 1000".to_owned())
+fn parse_marker_size(text: &str) -> std::result::Result<usize, String> {
+    match text.parse() {
+        // Git may request fewer characters, but shorter markers would not be read again.
+        Ok(size @ 1..=1000) => Ok(MARKER_SIZE.max(size)),
+        _ => Err("not a number from 1 to 1000".to_owned()),
+    }
 }
 
 /// Merged entries after the entries in conflict were locked again, and warnings.
@@ -139,15 +140,20 @@ pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
         [file] => repair_file(file, arguments, ui)?,
         [base, ours, theirs] if arguments.path.is_some() => {
             let files = [base, ours, theirs];
-            if is_of_modules(arguments, ours, &read(ours, ui)?) {
+            if is_of_modules(arguments, ours, &read_lock_file(ours, ui)?) {
                 merge_three::<LockedModule>(files, arguments, &refuse_modules, ui)?
             } else {
-                merge_three::<LockedProvider>(files, arguments, &providers(arguments, ui), ui)?
+                merge_three::<LockedProvider>(
+                    files,
+                    arguments,
+                    &relock_providers(arguments, ui),
+                    ui,
+                )?
             }
         }
         files => return Err(not_versions(files.len())),
     };
-    Ok(show(vec![report], None, ui))
+    Ok(report_files(vec![report], None, ui))
 }
 
 /// The error for several files without `--path`: a user who names the lock files of three
@@ -174,7 +180,7 @@ fn not_versions(files: usize) -> anyhow::Error {
 }
 
 /// Shows the results of files, and then a summary.
-fn show(reports: Vec<FileReport>, summary: Option<String>, ui: &Ui) -> Outcome {
+fn report_files(reports: Vec<FileReport>, summary: Option<String>, ui: &Ui) -> Outcome {
     let mut warnings = Vec::new();
     let mut errors = Diagnostics::default();
     let mut statuses = Vec::new();
@@ -200,14 +206,13 @@ fn show(reports: Vec<FileReport>, summary: Option<String>, ui: &Ui) -> Outcome {
 fn merge_here(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
     let mut reports = Vec::new();
     for name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
+        let mut file = directory.join(name);
         // Messages show the names of files here without `./`.
-        let file = if directory == Path::new(".") {
-            PathBuf::from(name)
-        } else {
-            directory.join(name)
-        };
+        if directory == Path::new(".") {
+            file = PathBuf::from(name);
+        }
         if Tree::Work.exists(&file) {
-            reports.push(repair_one(&file, arguments, ui));
+            reports.push(repair_or_report(&file, arguments, ui));
         }
     }
     if reports.is_empty() {
@@ -218,7 +223,7 @@ fn merge_here(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcom
             .help(help.and(below))
             .into());
     }
-    Ok(show(reports, None, ui))
+    Ok(report_files(reports, None, ui))
 }
 
 /// Repairs the lock files of all root modules below directories.
@@ -244,56 +249,59 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
                 continue;
             }
         };
-        for file in [root.lock_path, root.module_lock_path]
-            .into_iter()
-            .filter(|file| Tree::Work.exists(file))
-        {
-            if !files.insert(canonical_or_given(&file)) {
+        for file in [root.lock_path, root.module_lock_path] {
+            if !Tree::Work.exists(&file) || !files.insert(canonical_or_given(&file)) {
                 continue;
             }
-            let report = repair_one(&file, arguments, ui);
-            let warnings = report
-                .warnings
-                .into_iter()
-                .map(|warning| warning.in_root(path, true))
-                .collect();
+            let report = repair_or_report(&file, arguments, ui);
+            let mut warnings = Vec::new();
+            for warning in report.warnings {
+                warnings.push(warning.in_root(path, true));
+            }
             reports.push(FileReport { warnings, ..report });
         }
     }
     // Files without conflicts need no line of their own.
     reports.retain(|report| report.had_conflict || report.outcome == Outcome::Failed);
-    let with_conflicts = reports.iter().filter(|report| report.had_conflict);
-    let merged = with_conflicts
-        .clone()
-        .filter(|report| report.outcome == Outcome::Done)
-        .count();
-    let summary = match (roots.is_empty(), with_conflicts.count()) {
-        (true, _) => no_root_module(&roots, &ui.invocation),
-        (false, 0) => format!("No conflict in {}", count(files.len(), "lock file")),
-        (false, conflicts) => format!(
+
+    let mut with_conflicts = 0;
+    let mut merged = 0;
+    for report in &reports {
+        if report.had_conflict {
+            with_conflicts += 1;
+            merged += usize::from(report.outcome == Outcome::Done);
+        }
+    }
+    let summary = if roots.is_empty() {
+        no_root_module(&roots, &ui.invocation)
+    } else if with_conflicts == 0 {
+        format!("No conflict in {}", count(files.len(), "lock file"))
+    } else {
+        format!(
             "Merged {merged} of {} with conflicts",
-            count(conflicts, "lock file")
-        ),
+            count(with_conflicts, "lock file")
+        )
     };
-    Ok(show(reports, Some(summary), ui))
+    Ok(report_files(reports, Some(summary), ui))
 }
 
 /// Repairs one of several files. A failure does not stop the others.
-fn repair_one(file: &Path, arguments: &MergeArgs, ui: &Ui) -> FileReport {
+fn repair_or_report(file: &Path, arguments: &MergeArgs, ui: &Ui) -> FileReport {
     repair_file(file, arguments, ui).unwrap_or_else(FileReport::from)
 }
 
+/// Merges the conflicts in a lock file of providers or of modules.
 fn repair_file(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<FileReport> {
-    let bytes = read(file, ui)?;
+    let bytes = read_lock_file(file, ui)?;
     if is_of_modules(arguments, file, &bytes) {
         repair::<LockedModule>(file, bytes, arguments, &refuse_modules, ui)
     } else {
-        repair::<LockedProvider>(file, bytes, arguments, &providers(arguments, ui), ui)
+        repair::<LockedProvider>(file, bytes, arguments, &relock_providers(arguments, ui), ui)
     }
 }
 
 /// Returns a function that locks providers in conflict again.
-fn providers<'a>(
+fn relock_providers<'a>(
     MergeArgs { resolve, .. }: &'a MergeArgs,
     ui: &'a Ui,
 ) -> impl Fn(&Path, Dialect, LockFile, Vec<Conflict>) -> Result<Relocked<LockedProvider>> + 'a {
@@ -331,8 +339,11 @@ fn merge_three<T: EntryKind>(
     ui: &Ui,
 ) -> Result<FileReport> {
     let [base, ours, theirs] = files;
-    let [base_bytes, our_bytes, their_bytes] =
-        [read(base, ui)?, read(ours, ui)?, read(theirs, ui)?];
+    let [base_bytes, our_bytes, their_bytes] = [
+        read_lock_file(base, ui)?,
+        read_lock_file(ours, ui)?,
+        read_lock_file(theirs, ui)?,
+    ];
     let dialect = detect_dialect([&our_bytes, &their_bytes, &base_bytes], ui);
     let shown = arguments.path.as_deref().unwrap_or(ours);
     let style = MarkerStyle {
@@ -344,13 +355,14 @@ fn merge_three<T: EntryKind>(
         ("ours", &our_bytes),
         ("theirs", &their_bytes),
     ]
-    .map(|(side, bytes)| lock_file::<T>(&side_name(shown, side), bytes, dialect));
+    .map(|(side, bytes)| parse_side::<T>(&side_name(shown, side), bytes, dialect));
     let [Ok(base_document), Ok(our_document), Ok(their_document)] = parsed else {
-        let errors: Vec<_> = parsed
-            .into_iter()
-            .filter_map(diagnostic::Result::err)
-            .flatten()
-            .collect();
+        let mut errors = Vec::new();
+        for side in parsed {
+            if let Err(found) = side {
+                errors.extend(found);
+            }
+        }
         // git does not merge lines itself where it has a merge driver, so the driver asks it to.
         let clean = git::merge_file(base, ours, theirs, &style)?;
         return Ok(report_line_by_line(errors, shown, clean));
@@ -418,7 +430,7 @@ fn repair<T: EntryKind>(
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
         if !arguments.recursive {
             // Markers that git made with fewer characters are a syntax error.
-            lock_file::<T>(shown, &bytes, detect_dialect([&bytes], ui))?;
+            parse_side::<T>(shown, &bytes, detect_dialect([&bytes], ui))?;
         }
         let status = vec![format!("No conflict in {}", shown.display())];
         return Ok(FileReport {
@@ -434,14 +446,14 @@ fn repair<T: EntryKind>(
         style,
     } = sides;
     let dialect = detect_dialect([&ours, &theirs], ui);
-    let our_side = lock_file::<T>(&side_name(shown, "ours"), &ours, dialect)
+    let our_side = parse_side::<T>(&side_name(shown, "ours"), &ours, dialect)
         .map_err(|errors| errors.map(|error| error.help(TAKE_ONE_SIDE)))?;
-    let their_side = lock_file::<T>(&side_name(shown, "theirs"), &theirs, dialect)
+    let their_side = parse_side::<T>(&side_name(shown, "theirs"), &theirs, dialect)
         .map_err(|errors| errors.map(|error| error.help(TAKE_ONE_SIDE)))?;
     // A base that is garbled or has conflicts of its own is ignored.
     let mut base_locks = LocksOf::<T>::default();
     let mut is_base_complete = false;
-    if let Ok(lock_file) = lock_file::<T>(&side_name(shown, "base"), &base, dialect) {
+    if let Ok(lock_file) = parse_side::<T>(&side_name(shown, "base"), &base, dialect) {
         base_locks = lock_file.locks().clone();
         is_base_complete = base_is_complete;
     }
@@ -462,7 +474,7 @@ fn repair<T: EntryKind>(
 
 impl<T: EntryKind> Merge<'_, T> {
     /// Returns warnings about entries that may be wrong although they merge.
-    fn doubts(&self) -> Vec<Diagnostic> {
+    fn warn_of_doubts(&self) -> Vec<Diagnostic> {
         let mut one_sided = Vec::new();
         let mut mixed = Vec::new();
         for entry in lockfile::diff::<T>(self.ours.locks(), self.theirs.locks()).entries {
@@ -475,8 +487,8 @@ impl<T: EntryKind> Merge<'_, T> {
                 && let Some(side) = only_side(&entry)
             {
                 let message = format!("only {side} has {name}; it was kept");
-                let help =
-                    Help::text("if the configuration no longer requires it: ").and(prune::<T>());
+                let help = Help::text("if the configuration no longer requires it: ")
+                    .and(remedy_for_unused::<T>());
                 one_sided.push(
                     Diagnostic::warning(Code::MergeConflict, message)
                         .note("the conflict does not show whether one side added it or the other removed it")
@@ -506,7 +518,7 @@ impl<T: EntryKind> Merge<'_, T> {
 
     /// Merges, writes and reports the result.
     fn finish(self, is_requested: bool) -> Result<FileReport> {
-        let mut warnings = self.doubts();
+        let mut warnings = self.warn_of_doubts();
         let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
         // After a failure the conflicts stay: a merge driver must not leave the file as if it had
         // been merged.
@@ -531,22 +543,19 @@ impl<T: EntryKind> Merge<'_, T> {
             .map(|conflict| conflict.diagnostic(self.dialect))
             .collect();
         if let Some(last) = findings.last_mut() {
-            last.help = Some(help::<T>(self.shown));
+            last.help = Some(help_for_conflicts::<T>(self.shown));
         }
         // A file with markers has to be checked again anyway.
         if findings.is_empty() {
-            let written = lock_file::<T>(self.shown, &result, self.dialect)?;
+            let written = parse_side::<T>(self.shown, &result, self.dialect)?;
             findings = written.malformed_hashes();
         }
-        let outcome = if findings.is_empty() {
-            Outcome::Done
-        } else {
-            Outcome::Found
-        };
-        let done = findings
-            .is_empty()
-            .then(|| format!("Merged {}", self.shown.display()));
-        let status = chosen.into_iter().chain(done).collect();
+        let mut status = chosen;
+        let mut outcome = Outcome::Found;
+        if findings.is_empty() {
+            outcome = Outcome::Done;
+            status.push(format!("Merged {}", self.shown.display()));
+        }
         errors.extend(findings);
         Ok(FileReport {
             warnings,
@@ -567,14 +576,14 @@ impl<T: EntryKind> Merge<'_, T> {
             return Ok(None);
         }
         let without_conflicts = self.ours.edit(&merged.locks)?;
-        let lock_file = lock_file::<T>(self.shown, &without_conflicts, self.dialect)?;
+        let lock_file = parse_side::<T>(self.shown, &without_conflicts, self.dialect)?;
         let conflicts = merged.conflicts.clone();
         (self.relock)(self.shown, self.dialect, lock_file, conflicts).map(Some)
     }
 }
 
 /// Returns the command that removes entries that nothing requires.
-fn prune<T: EntryKind>() -> Remedy {
+fn remedy_for_unused<T: EntryKind>() -> Remedy {
     if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
         Remedy::LockModules
     } else {
@@ -587,10 +596,10 @@ fn prune<T: EntryKind>() -> Remedy {
 }
 
 /// Returns the next step if conflicts remain in a file.
-fn help<T: EntryKind>(file: &Path) -> Help {
+fn help_for_conflicts<T: EntryKind>(file: &Path) -> Help {
     let choose = format!("choose a side of each conflict in {}, ", file.display());
     if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
-        Help::text(choose + "then run: ").and(prune::<T>())
+        Help::text(choose + "then run: ").and(remedy_for_unused::<T>())
     } else {
         Help::text(choose + "or run: ").and(Remedy::Merge {
             file: file.to_owned(),
@@ -644,7 +653,7 @@ fn only_side<T: EntryKind>(entry: &EntryDiff<T>) -> Option<&'static str> {
 }
 
 /// Reads a file, unless its path resolves to a file outside of the repository.
-fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Vec<u8>> {
+fn read_lock_file(path: &Path, ui: &Ui) -> diagnostic::Result<Vec<u8>> {
     if ui.invocation.boundary().is_outside(path) {
         return Err(boundary::refused(path).into());
     }
@@ -655,6 +664,7 @@ fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Returns the dialect that the user chose, or that the first of the files with a sign shows.
 fn detect_dialect<const N: usize>(files: [&Vec<u8>; N], ui: &Ui) -> Dialect {
     if let Some(dialect) = ui.global.dialect {
         return dialect;
@@ -671,7 +681,7 @@ fn side_name(path: &Path, side: &str) -> PathBuf {
 }
 
 /// Reads a side. The parser's help is for an existing file, but a side may have none.
-fn lock_file<T: EntryKind>(
+fn parse_side<T: EntryKind>(
     name: &Path,
     bytes: &[u8],
     dialect: Dialect,
