@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::collections::btree_map;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -56,7 +55,7 @@ pub(super) fn parse_with<T: EntryKind>(
     bytes: &[u8],
     dialect: Dialect,
 ) -> Parsed<T> {
-    read(entries_if_canonical, path, bytes, dialect, None).finish(bytes)
+    read_lock_file(entries_if_canonical, path, bytes, dialect, None).finish(bytes)
 }
 
 /// Returns the values that are not in canonical form, and the file. Other problems are not
@@ -67,7 +66,8 @@ pub(super) fn values_to_repair<T: EntryKind>(
     dialect: Dialect,
 ) -> (Arc<SourceFile>, Vec<ValueRepair>) {
     let repairs = Some(Vec::new());
-    let reader: Reader<T> = read(entries_if_canonical::<T>, path, bytes, dialect, repairs);
+    let reader: Reader<T> =
+        read_lock_file(entries_if_canonical::<T>, path, bytes, dialect, repairs);
     let Problems { file, repairs, .. } = reader.problems;
     (file, repairs.unwrap_or_default())
 }
@@ -77,7 +77,7 @@ pub(super) fn values_to_repair<T: EntryKind>(
 /// `entries_if_canonical` returns the entries of a text in canonical form without hcl-edit, which
 /// takes much longer; every other text is parsed. With `repairs`, values that are not in canonical
 /// form are collected there instead of reported.
-fn read<T: EntryKind>(
+fn read_lock_file<T: EntryKind>(
     entries_if_canonical: impl Fn(&str) -> Option<Vec<RawEntry<'_>>>,
     path: &Path,
     bytes: &[u8],
@@ -86,10 +86,11 @@ fn read<T: EntryKind>(
 ) -> Reader<T> {
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let decoded = std::str::from_utf8(text);
-    let file = SourceFile::new(
-        path,
-        decoded.map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed),
-    );
+    let shown_text = match decoded {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(text),
+    };
+    let file = SourceFile::new(path, shown_text);
     let mut reader = Reader {
         problems: Problems {
             file,
@@ -128,7 +129,7 @@ fn read<T: EntryKind>(
                 reader.read_canonical(entry);
             }
         }
-        None => reader.parse(text),
+        None => reader.parse_text(text),
     }
     reader
 }
@@ -195,6 +196,7 @@ impl<T: EntryKind> Reader<T> {
     }
 
     /// Reports git's conflict markers, which would otherwise be a syntax error somewhere near.
+    /// Returns whether there are any.
     fn report_conflicts(&mut self) -> bool {
         let kinds = ["<", ">"].map(|character| character.repeat(MARKER_SIZE));
         let mut start = 0;
@@ -257,27 +259,24 @@ impl<T: EntryKind> Reader<T> {
 
     /// Reports entries that repeat the address of an earlier entry, with both places.
     fn report_duplicates(&mut self) {
-        let mut first = BTreeMap::new();
+        let mut first: BTreeMap<_, &Entry<T>> = BTreeMap::new();
         for entry in &self.entries {
-            match first.entry(&entry.address) {
-                btree_map::Entry::Vacant(place) => _ = place.insert(entry),
-                btree_map::Entry::Occupied(earlier) => self.problems.diagnostics.push(
-                    Diagnostic::error(
-                        T::DUPLICATE,
-                        format!(
-                            "{} is locked twice",
-                            T::label_name(&entry.address.to_string())
-                        ),
-                    )
-                    .at(entry.block.clone(), "again here")
-                    .at(earlier.get().block.clone(), "first here")
-                    .help("remove one of the two blocks"),
-                ),
-            }
+            let Some(earlier) = first.get(&entry.address) else {
+                first.insert(&entry.address, entry);
+                continue;
+            };
+            let label = entry.address.to_string();
+            let message = format!("{} is locked twice", T::label_name(&label));
+            let error = Diagnostic::error(T::DUPLICATE, message)
+                .at(entry.block.clone(), "again here")
+                .at(earlier.block.clone(), "first here")
+                .help("remove one of the two blocks");
+            self.problems.diagnostics.push(error);
         }
     }
 
-    fn parse(&mut self, text: &str) {
+    /// Parses a text with hcl-edit, and reads its entries.
+    fn parse_text(&mut self, text: &str) {
         if self.report_conflicts() {
             return;
         }
@@ -297,6 +296,7 @@ impl<T: EntryKind> Reader<T> {
         }
     }
 
+    /// Reads an entry of a text in canonical form.
     fn read_canonical(&mut self, written: RawEntry<'_>) {
         let span = written.span.clone();
         let entry = self.read_entry(written);
@@ -316,20 +316,20 @@ impl<T: EntryKind> Reader<T> {
                     self.blocks.push(TopLevelBlock { span, entry: None });
                 }
                 Structure::Block(block) => {
-                    let is_entry = block.ident.as_str() == T::BLOCK;
-                    let entry = if is_entry {
-                        self.read_block(block)
+                    let mut entry = None;
+                    if block.ident.as_str() == T::BLOCK {
+                        entry = self.read_block(block);
                     } else {
-                        self.report_block(block)
-                    };
+                        self.report_block(block);
+                    }
                     self.blocks.push(TopLevelBlock { span, entry });
                 }
             }
         }
     }
 
-    /// A block of another type is ignored or unknown.
-    fn report_block(&mut self, block: &Block) -> Option<usize> {
+    /// Reports a block of another type, which is ignored or unknown.
+    fn report_block(&mut self, block: &Block) {
         let span = span_of(&block.ident);
         let name = block.ident.as_str();
         if name == T::IGNORED_BLOCK {
@@ -347,12 +347,11 @@ impl<T: EntryKind> Reader<T> {
             );
             self.problems.syntax_error(span, message);
         }
-        None
     }
 
     /// Reads one entry and returns its index, unless a required part is missing.
     fn read_block(&mut self, block: &Block) -> Option<usize> {
-        let label = self.label(block);
+        let label = self.read_label(block);
         let name = name_of::<T>(label.as_ref()).into_owned();
         let mut attributes = PerAttribute::default();
         let mut hashes = None;
@@ -362,12 +361,11 @@ impl<T: EntryKind> Reader<T> {
                 Structure::Attribute(attribute) => {
                     let key = attribute.key.as_str();
                     if key == "hashes" {
-                        hashes = Some(self.list_attribute(attribute, &name));
+                        hashes = Some(self.read_hash_list(attribute, &name));
                     } else if let Some(index) =
                         T::ATTRIBUTES.iter().position(|rule| rule.name == key)
                     {
-                        attributes[index] =
-                            Some(self.text_attribute(attribute, &format!("the {key}")));
+                        attributes[index] = Some(self.read_text(attribute, &format!("the {key}")));
                     } else {
                         let known: Vec<_> = T::ATTRIBUTES.iter().map(|rule| rule.name).collect();
                         self.report_attribute(
@@ -444,7 +442,7 @@ impl<T: EntryKind> Reader<T> {
         if let Some(list) = hashes {
             hashes_layout = Some(list.layout);
             for text in list.value {
-                located_hashes.extend(self.hash(text));
+                located_hashes.extend(self.read_hash(text));
             }
         }
         let mut layouts = PerAttribute::default();
@@ -479,7 +477,8 @@ impl<T: EntryKind> Reader<T> {
         Some(self.entries.len() - 1)
     }
 
-    fn label<'a>(&mut self, block: &'a Block) -> Option<Text<'a>> {
+    /// The label of a block, which must have one.
+    fn read_label<'a>(&mut self, block: &'a Block) -> Option<Text<'a>> {
         if let [label] = &block.labels[..] {
             return Some(Text {
                 value: Cow::Borrowed(label.as_str()),
@@ -496,7 +495,8 @@ impl<T: EntryKind> Reader<T> {
         None
     }
 
-    fn hash(&mut self, text: Text<'_>) -> Option<(Hash, Location)> {
+    /// A hash with its location. A malformed one is reported.
+    fn read_hash(&mut self, text: Text<'_>) -> Option<(Hash, Location)> {
         match text.value.parse() {
             Ok(hash) => Some((hash, self.problems.location(text.span))),
             Err(error) => {
@@ -508,19 +508,20 @@ impl<T: EntryKind> Reader<T> {
         }
     }
 
-    fn text_attribute(
+    /// The value of an attribute other than `hashes`, which must be a string.
+    fn read_text(
         &mut self,
         attribute: &structure::Attribute,
         what: &str,
     ) -> Attribute<Option<Text<'static>>> {
         Attribute {
             layout: attribute_layout(attribute),
-            value: self.string(&attribute.value, what),
+            value: self.read_string(&attribute.value, what),
         }
     }
 
     /// The items of `hashes`, which must be a list of strings.
-    fn list_attribute(
+    fn read_hash_list(
         &mut self,
         attribute: &structure::Attribute,
         name: &str,
@@ -543,13 +544,13 @@ impl<T: EntryKind> Reader<T> {
         }
         let value = array
             .iter()
-            .filter_map(|item| self.string(item, "a hash"))
+            .filter_map(|item| self.read_string(item, "a hash"))
             .collect();
         Attribute { layout, value }
     }
 
     /// The value of an expression that must be a string on one line.
-    fn string(&mut self, expression: &Expression, what: &str) -> Option<Text<'static>> {
+    fn read_string(&mut self, expression: &Expression, what: &str) -> Option<Text<'static>> {
         let span = span_of(expression);
         let on_one_line = !self.problems.file.text[span.clone()].contains('\n');
         match constant_text(expression) {
@@ -577,24 +578,28 @@ fn constant_text(expression: &Expression) -> Option<String> {
     }
 }
 
+/// The text of a template; `None` if a part of it is no constant.
 fn template_text(template: &StringTemplate) -> Option<String> {
-    let piece = |element: &Element| match element {
-        Element::Literal(text) => Some(text.value().clone()),
-        Element::Interpolation(interpolation) => match &interpolation.expr {
-            Expression::Number(number) => Some(number.value().to_string()),
-            expression => constant_text(expression),
-        },
-        Element::Directive(_) => None,
-    };
-    template.iter().map(piece).collect()
+    let mut text = String::new();
+    for element in template {
+        match element {
+            Element::Literal(literal) => text += literal.value(),
+            Element::Interpolation(interpolation) => match &interpolation.expr {
+                Expression::Number(number) => text += &number.value().to_string(),
+                expression => text += &constant_text(expression)?,
+            },
+            Element::Directive(_) => return None,
+        }
+    }
+    Some(text)
 }
 
 /// The name of an entry in a message.
 fn name_of<'a, T: EntryKind>(label: Option<&'a Text<'_>>) -> Cow<'a, str> {
-    label.map_or_else(
-        || format!("the {}", T::BLOCK).into(),
-        |label| T::label_name(&label.value),
-    )
+    match label {
+        Some(label) => T::label_name(&label.value),
+        None => format!("the {}", T::BLOCK).into(),
+    }
 }
 
 /// The place of a parsed part, which the parser always gives.
