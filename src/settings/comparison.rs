@@ -86,20 +86,26 @@ impl ComparedSettings<'_> {
         } = self.before;
         let now = self.now;
 
-        difference.add("dialect", self.dialect(*dialect));
+        difference.add("dialect", self.compare_dialects(*dialect));
         // The nearest file that has one of these keys decides.
         let platforms_before = platforms.as_ref().or(above.platforms.as_ref());
         let platforms_now = now.platforms.as_ref().or(above.platforms.as_ref());
         difference.add(
             "platforms",
-            required_platforms(platforms_before, platforms_now),
+            compare_required_platforms(platforms_before, platforms_now),
         );
         let fetches_before = fetch_modules.or(above.fetch_modules).unwrap_or(true);
         let fetches_now = now.fetch_modules.or(above.fetch_modules).unwrap_or(true);
-        difference.add("fetch-modules", larger(&fetches_before, &fetches_now));
+        difference.add(
+            "fetch-modules",
+            stricter_if_larger(&fetches_before, &fetches_now),
+        );
         let locks_before = strictness_of_module_locks(lock_modules.or(above.lock_modules));
         let locks_now = strictness_of_module_locks(now.lock_modules.or(above.lock_modules));
-        difference.add("modules.lock", larger(&locks_before, &locks_now));
+        difference.add(
+            "modules.lock",
+            stricter_if_larger(&locks_before, &locks_now),
+        );
         // No directory is stricter than a different one.
         if *modules_mirror != now.modules_mirror {
             difference.add("modules.mirror", Effect::Looser);
@@ -107,17 +113,23 @@ impl ComparedSettings<'_> {
 
         let exempted_before = exempted_platforms(without_platforms.clone());
         let exempted_now = exempted_platforms(now.without_platforms.clone());
-        difference.add("without-platforms", fewer(&exempted_before, &exempted_now));
+        difference.add(
+            "without-platforms",
+            stricter_if_fewer(&exempted_before, &exempted_now),
+        );
         compare_roots(roots, &now.roots, &mut difference);
         compare_policies(policy, &now.policy, &above.policy, &mut difference);
         difference.add("verify", compare_levels(verify, &now.verify, &above.verify));
-        difference.add("cache", shared_cache(cache.as_ref(), now.cache.as_ref()));
+        difference.add(
+            "cache",
+            compare_shared_caches(cache.as_ref(), now.cache.as_ref()),
+        );
         difference
     }
 
     /// A dialect is no change unless something at the base is for the other tool, which reads other
     /// files.
-    fn dialect(&self, before: Option<Dialect>) -> Effect {
+    fn compare_dialects(&self, before: Option<Dialect>) -> Effect {
         let before = before.or(self.above.dialect);
         let now = self.now.dialect.or(self.above.dialect);
         match (before, now) {
@@ -190,7 +202,7 @@ fn strictness_of_module_locks(lock_modules: Option<bool>) -> u8 {
 }
 
 /// A larger value is stricter.
-fn larger<T: Ord>(before: &T, now: &T) -> Effect {
+fn stricter_if_larger<T: Ord>(before: &T, now: &T) -> Effect {
     match now.cmp(before) {
         std::cmp::Ordering::Equal => Effect::Equal,
         std::cmp::Ordering::Greater => Effect::Stricter,
@@ -199,7 +211,7 @@ fn larger<T: Ord>(before: &T, now: &T) -> Effect {
 }
 
 /// A set to which elements are added is stricter.
-fn more<T: PartialEq>(before: &[T], now: &[T]) -> Effect {
+fn stricter_if_more<T: PartialEq>(before: &[T], now: &[T]) -> Effect {
     let has_all_before = before.iter().all(|one| now.contains(one));
     let has_only_before = now.iter().all(|one| before.contains(one));
     match (has_all_before, has_only_before) {
@@ -210,28 +222,28 @@ fn more<T: PartialEq>(before: &[T], now: &[T]) -> Effect {
 }
 
 /// A set from which elements are removed is stricter.
-fn fewer<T: PartialEq>(before: &[T], now: &[T]) -> Effect {
-    more(now, before)
+fn stricter_if_fewer<T: PartialEq>(before: &[T], now: &[T]) -> Effect {
+    stricter_if_more(now, before)
 }
 
 /// A list of what is allowed is stricter if it shrinks, or where everything was allowed.
-fn allowed<T: PartialEq>(before: Option<&[T]>, now: Option<&[T]>) -> Effect {
+fn compare_allowed<T: PartialEq>(before: Option<&[T]>, now: Option<&[T]>) -> Effect {
     match (before, now) {
         (None, None) => Effect::Equal,
         (None, Some(_)) => Effect::Stricter,
         (Some(_), None) => Effect::Looser,
-        (Some(before), Some(now)) => fewer(before, now),
+        (Some(before), Some(now)) => stricter_if_fewer(before, now),
     }
 }
 
 impl Effect {
     /// The effect of two edits together.
-    fn and(self, other: Self) -> Self {
+    fn combined_with(self, other: Self) -> Self {
         self.max(other)
     }
 }
 
-fn required_platforms(
+fn compare_required_platforms(
     before: Option<&PlatformSelection>,
     now: Option<&PlatformSelection>,
 ) -> Effect {
@@ -240,7 +252,7 @@ fn required_platforms(
         // Without a list no platform is required.
         (None, _) | (_, Some(PlatformSelection::All)) => Effect::Stricter,
         (Some(PlatformSelection::These(before)), Some(PlatformSelection::These(now))) => {
-            more(before, now)
+            stricter_if_more(before, now)
         }
         _ => Effect::Looser,
     }
@@ -256,36 +268,36 @@ fn exempted_platforms(missing: WithoutPlatforms) -> Vec<(String, String)> {
 }
 
 fn compare_roots(before: &[RootFilter], now: &[RootFilter], difference: &mut SettingsDifference) {
-    let include_before = included(before);
-    let include_now = included(now);
-    difference.add("roots.include", root_modules(&include_before, &include_now));
-    let exclude_before = excluded(before);
-    let exclude_now = excluded(now);
-    difference.add("roots.exclude", fewer(&exclude_before, &exclude_now));
+    let include_before = included_globs(before);
+    let include_now = included_globs(now);
+    difference.add(
+        "roots.include",
+        compare_included(&include_before, &include_now),
+    );
+    let exclude_before = excluded_globs(before);
+    let exclude_now = excluded_globs(now);
+    difference.add(
+        "roots.exclude",
+        stricter_if_fewer(&exclude_before, &exclude_now),
+    );
 }
 
-fn included(filters: &[RootFilter]) -> Vec<&Glob> {
+fn included_globs(filters: &[RootFilter]) -> Vec<&Glob> {
     filters.iter().flat_map(|filter| &filter.include).collect()
 }
 
-fn excluded(filters: &[RootFilter]) -> Vec<&Glob> {
+fn excluded_globs(filters: &[RootFilter]) -> Vec<&Glob> {
     filters.iter().flat_map(|filter| &filter.exclude).collect()
 }
 
 /// No list includes all root modules, and a path without a glob makes a directory one.
-fn root_modules(before: &[&Glob], now: &[&Glob]) -> Effect {
+fn compare_included(before: &[&Glob], now: &[&Glob]) -> Effect {
     match (before.is_empty(), now.is_empty()) {
         (true, true) => Effect::Equal,
         (true, false) => Effect::Looser,
-        (false, true) => {
-            let has_only_globs = before.iter().all(|glob| glob.glob().contains('*'));
-            if has_only_globs {
-                Effect::Stricter
-            } else {
-                Effect::Looser
-            }
-        }
-        (false, false) => more(before, now),
+        (false, true) if before.iter().all(|glob| glob.glob().contains('*')) => Effect::Stricter,
+        (false, true) => Effect::Looser,
+        (false, false) => stricter_if_more(before, now),
     }
 }
 
@@ -320,11 +332,11 @@ fn compare_policies(
     } = before;
     difference.add(
         "policy.allowed-hosts",
-        allowed(allowed_hosts.as_deref(), now.allowed_hosts.as_deref()),
+        compare_allowed(allowed_hosts.as_deref(), now.allowed_hosts.as_deref()),
     );
     difference.add(
         "policy.allowed-namespaces",
-        allowed(
+        compare_allowed(
             allowed_namespaces.as_deref(),
             now.allowed_namespaces.as_deref(),
         ),
@@ -332,49 +344,64 @@ fn compare_policies(
     let modules_now = now.allowed_modules.as_deref();
     difference.add(
         "policy.allowed-modules",
-        modules(allowed_modules.as_deref(), modules_now),
+        compare_allowed_modules(allowed_modules.as_deref(), modules_now),
     );
-    let allow_before = allow.as_deref().map(decisions);
-    let allow_now = now.allow.as_deref().map(decisions);
+    let allow_before = allow.as_deref().map(providers_and_versions);
+    let allow_now = now.allow.as_deref().map(providers_and_versions);
     difference.add(
         "policy.allow",
-        allowed(allow_before.as_deref(), allow_now.as_deref()),
+        compare_allowed(allow_before.as_deref(), allow_now.as_deref()),
     );
-    difference.add("policy.deny", more(&decisions(deny), &decisions(&now.deny)));
+    difference.add(
+        "policy.deny",
+        stricter_if_more(
+            &providers_and_versions(deny),
+            &providers_and_versions(&now.deny),
+        ),
+    );
     difference.add(
         "policy.require",
-        more(&decisions(require), &decisions(&now.require)),
+        stricter_if_more(
+            &providers_and_versions(require),
+            &providers_and_versions(&now.require),
+        ),
     );
     difference.add(
         "policy.require-signed",
-        larger(require_signed, &now.require_signed),
+        stricter_if_larger(require_signed, &now.require_signed),
     );
-    difference.add("policy.min-age", larger(min_age, &now.min_age));
+    difference.add("policy.min-age", stricter_if_larger(min_age, &now.min_age));
     difference.add(
         "policy.min-provider-age",
-        larger(min_provider_age, &now.min_provider_age),
+        stricter_if_larger(min_provider_age, &now.min_provider_age),
     );
     difference.add(
         "policy.tiers",
-        allowed(tiers.as_deref(), now.tiers.as_deref()),
+        compare_allowed(tiers.as_deref(), now.tiers.as_deref()),
     );
     // Without a minimum age, an exemption has no effect.
     let has_age = before.has_age() || above.rules.iter().any(Rules::has_age);
     if has_age {
-        let exempt = fewer(min_age_exempt, &now.min_age_exempt);
+        let exempt = stricter_if_fewer(min_age_exempt, &now.min_age_exempt);
         difference.add("policy.min-age-exempt", exempt);
     }
-    difference.add("policy.pin-modules", larger(pin_modules, &now.pin_modules));
+    difference.add(
+        "policy.pin-modules",
+        stricter_if_larger(pin_modules, &now.pin_modules),
+    );
     difference.add(
         "policy.new-hosts",
-        larger(denies_new_hosts, &now.denies_new_hosts),
+        stricter_if_larger(denies_new_hosts, &now.denies_new_hosts),
     );
     difference.add("trust", compare_trust(trust, &now.trust));
 }
 
 /// A list of modules is stricter if each of its patterns allows only what one before did.
-fn modules(before: Option<&[ModulePattern]>, now: Option<&[ModulePattern]>) -> Effect {
-    let effect = allowed(before, now);
+fn compare_allowed_modules(
+    before: Option<&[ModulePattern]>,
+    now: Option<&[ModulePattern]>,
+) -> Effect {
+    let effect = compare_allowed(before, now);
     let (Effect::Looser, Some(before), Some(now)) = (effect, before, now) else {
         return effect;
     };
@@ -387,12 +414,12 @@ fn modules(before: Option<&[ModulePattern]>, now: Option<&[ModulePattern]>) -> E
 }
 
 /// The providers and versions of rules, without positions and reasons.
-fn decisions(rules: &[ProviderRule]) -> Vec<(&ProviderPatternSpec, String)> {
-    let mut decisions = Vec::new();
+fn providers_and_versions(rules: &[ProviderRule]) -> Vec<(&ProviderPatternSpec, String)> {
+    let mut pairs = Vec::new();
     for rule in rules {
-        decisions.push((rule.providers.get_ref(), rule.versions.to_string()));
+        pairs.push((rule.providers.get_ref(), rule.versions.to_string()));
     }
-    decisions
+    pairs
 }
 
 /// Of several lines for a provider, any key is accepted. So a new line is stricter only if it adds
@@ -457,12 +484,12 @@ fn may_be_equal<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
 }
 
 /// Facts of others are used only if a listed key signed them.
-fn shared_cache(before: Option<&CacheTable>, now: Option<&CacheTable>) -> Effect {
+fn compare_shared_caches(before: Option<&CacheTable>, now: Option<&CacheTable>) -> Effect {
     match (before, now) {
         (None, None) => Effect::Equal,
         (Some(_), None) => Effect::Stricter,
         (Some(before), Some(now)) if before.shared.repository == now.shared.repository => {
-            fewer(&before.shared.trusted_keys, &now.shared.trusted_keys)
+            stricter_if_fewer(&before.shared.trusted_keys, &now.shared.trusted_keys)
         }
         _ => Effect::Looser,
     }
@@ -484,7 +511,7 @@ fn compare_levels(before: &[FileLevels], now: &[FileLevels], above: &[FileLevels
             for above in [&[], above] {
                 let before = PossibleLevels::new(*code, severity, before, above);
                 let now = PossibleLevels::new(*code, severity, now, above);
-                effect = effect.and(before.compare(&now));
+                effect = effect.combined_with(before.compare(&now));
             }
         }
     }
@@ -519,9 +546,9 @@ impl PossibleLevels {
         let globs_before = self.of_paths.iter().map(|(globs, _)| globs);
         let globs_now = now.of_paths.iter().map(|(globs, _)| globs);
         if globs_before.eq(globs_now) {
-            let mut effect = larger(&self.general, &now.general);
+            let mut effect = stricter_if_larger(&self.general, &now.general);
             for ((_, before), (_, now)) in self.of_paths.iter().zip(&now.of_paths) {
-                effect = effect.and(larger(before, now));
+                effect = effect.combined_with(stricter_if_larger(before, now));
             }
             return effect;
         }

@@ -167,9 +167,9 @@ impl Policy {
     /// Whether the policy allows a provider, or its namespace, by name. Then its address is not a
     /// typing error.
     pub(crate) fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
-        self.rules
-            .iter()
-            .any(|rules| rules.names(address, dialect) || rules.allows_by_name(address, dialect))
+        self.rules.iter().any(|rules| {
+            rules.allows_namespace_of(address, dialect) || rules.allows_by_name(address, dialect)
+        })
     }
 
     /// Whether the policy allows a provider's host by name. Then it is not a typing error.
@@ -187,31 +187,11 @@ impl Policy {
         address: &ProviderAddress,
         dialect: Dialect,
     ) -> Vec<Diagnostic> {
-        let name = address.short(dialect);
-        self.each(|rules, errors| {
-            if rules.allowed_hosts.as_ref().is_some_and(|hosts| !hosts.contains(&address.hostname)) {
-                let message = format!("the policy does not allow {name}: its host is {}", address.hostname);
-                let host = address.hostname.as_ascii();
-                let help = format!("use another provider, or add {host:?} to allowed-hosts in provlock.toml");
-                errors.push(Diagnostic::error(Code::HostNotAllowed, message).help(help));
-            }
-            if rules.allowed_namespaces.is_some() && !rules.names(address, dialect) {
-                let namespace = format!("{}/{}", address.hostname, address.namespace);
-                let message = format!("the policy does not allow {name}: its namespace is {namespace}");
-                let help = format!("use another provider, or add {namespace:?} to allowed-namespaces in provlock.toml");
-                errors.push(Diagnostic::error(Code::NamespaceNotAllowed, message).help(help));
-            }
-            let denied = of(&rules.deny, address, dialect).filter(|rule| rule.versions.is_empty());
-            errors.extend(denied.map(|rule| {
-                let message = format!("the policy denies {name}");
-                rules.not_met(rule, Code::ProviderNotAllowed, message).help("use another provider")
-            }));
-            if rules.allow.as_ref().is_some_and(|rules| of(rules, address, dialect).next().is_none()) {
-                let message = format!("the policy does not allow {name}: no [[policy.allow]] matches it");
-                let help = "use another provider, or add it to provlock.toml";
-                errors.push(Diagnostic::error(Code::ProviderNotAllowed, message).help(help));
-            }
-        })
+        let mut errors = Vec::new();
+        for rules in &self.rules {
+            errors.extend(rules.against_address(address, dialect));
+        }
+        without_duplicates(errors)
     }
 
     /// The hosts that the policy names, with their ports.
@@ -263,41 +243,11 @@ impl Policy {
         dialect: Dialect,
         version: &Version,
     ) -> Vec<Diagnostic> {
-        self.each(|rules, errors| {
-            for rule in of(&rules.deny, address, dialect) {
-                if rule.denies(version) {
-                    let name = address.short(dialect);
-                    let message = format!("the policy denies {name} {version} ({})", rule.versions);
-                    errors.push(
-                        rules
-                            .not_met(rule, Code::VersionNotAllowed, message)
-                            .help("use another version"),
-                    );
-                }
-            }
-
-            // One of the rules that allow, and all that require, must be met.
-            let mut unmet = Vec::new();
-            if let Some(allow) = &rules.allow {
-                let allowing: Vec<_> = of(allow, address, dialect).collect();
-                if !allowing.iter().any(|rule| rule.is_met(version)) {
-                    unmet.extend(allowing.first().copied());
-                }
-            }
-            unmet.extend(of(&rules.require, address, dialect).filter(|rule| !rule.is_met(version)));
-            for rule in unmet {
-                let message = format!(
-                    "the policy requires {} {}, not {version}",
-                    address.short(dialect),
-                    rule.versions
-                );
-                errors.push(
-                    rules
-                        .not_met(rule, Code::VersionNotAllowed, message)
-                        .help("use another version"),
-                );
-            }
-        })
+        let mut errors = Vec::new();
+        for rules in &self.rules {
+            errors.extend(rules.against_version(address, dialect, version));
+        }
+        without_duplicates(errors)
     }
 
     /// Returns the reason why the policy allows no version that these constraints allow; a warning
@@ -374,21 +324,11 @@ impl Policy {
         release: &str,
         found: &Authentication,
     ) -> Vec<Diagnostic> {
-        let accepts = |rule: &TrustRule| match found {
-            Authentication::Signed { fingerprint, .. } => rule.fingerprints.contains(fingerprint),
-            _ => false,
-        };
-        self.each(|rules, errors| {
-            if rules.require_signed && !matches!(found, Authentication::Signed { .. }) {
-                let message = format!("the policy requires a signature, and {release} has none ({found})");
-                let help = "use another provider, or ask its author to publish a signing key in the registry";
-                errors.push(Diagnostic::error(Code::UnsignedProvider, message).help(help));
-            }
-            let is_accepted = rules.trusting(address, dialect).any(accepts);
-            if !is_accepted && let Some(rule) = rules.trusting(address, dialect).next() {
-                errors.push(not_trusted(release, found).at_each(&rules.location(&rule.providers), FOR_IT));
-            }
-        })
+        let mut errors = Vec::new();
+        for rules in &self.rules {
+            errors.extend(rules.against_signature(address, dialect, release, found));
+        }
+        without_duplicates(errors)
     }
 
     /// The fingerprints of the keys that every file which names keys for a provider accepts; none
@@ -416,29 +356,136 @@ impl Policy {
         }
         trusted.unwrap_or_default()
     }
+}
 
-    /// The errors from all files, without duplicates.
-    #[expect(
-        clippy::mutable_key_type,
-        reason = "the cached lines of a file are not part of the hash"
-    )]
-    fn each(&self, judge: impl Fn(&Rules, &mut Vec<Diagnostic>)) -> Vec<Diagnostic> {
-        let mut errors = Vec::new();
-        for rules in &self.rules {
-            judge(rules, &mut errors);
-        }
-        let mut seen = HashSet::new();
-        errors.retain(|error| seen.insert(error.clone()));
-        errors
-    }
+/// The errors from all files, each once.
+#[expect(
+    clippy::mutable_key_type,
+    reason = "the cached lines of a file are not part of the hash"
+)]
+fn without_duplicates(mut errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut seen = HashSet::new();
+    errors.retain(|error| seen.insert(error.clone()));
+    errors
 }
 
 impl Rules {
+    /// Returns the reasons why the file does not allow a provider, whatever its version.
+    fn against_address(&self, address: &ProviderAddress, dialect: Dialect) -> Vec<Diagnostic> {
+        let name = address.short(dialect);
+        let mut errors = Vec::new();
+        if let Some(hosts) = &self.allowed_hosts
+            && !hosts.contains(&address.hostname)
+        {
+            let message = format!(
+                "the policy does not allow {name}: its host is {}",
+                address.hostname
+            );
+            let host = address.hostname.as_ascii();
+            let help =
+                format!("use another provider, or add {host:?} to allowed-hosts in provlock.toml");
+            errors.push(Diagnostic::error(Code::HostNotAllowed, message).help(help));
+        }
+        if self.allowed_namespaces.is_some() && !self.allows_namespace_of(address, dialect) {
+            let namespace = format!("{}/{}", address.hostname, address.namespace);
+            let message = format!("the policy does not allow {name}: its namespace is {namespace}");
+            let help = format!(
+                "use another provider, or add {namespace:?} to allowed-namespaces in provlock.toml"
+            );
+            errors.push(Diagnostic::error(Code::NamespaceNotAllowed, message).help(help));
+        }
+        for rule in rules_for(&self.deny, address, dialect) {
+            // A rule with versions denies only these.
+            if rule.versions.is_empty() {
+                let message = format!("the policy denies {name}");
+                let error = self.error_by_rule(rule, Code::ProviderNotAllowed, message);
+                errors.push(error.help("use another provider"));
+            }
+        }
+        if let Some(allow) = &self.allow
+            && rules_for(allow, address, dialect).next().is_none()
+        {
+            let message =
+                format!("the policy does not allow {name}: no [[policy.allow]] matches it");
+            let help = "use another provider, or add it to provlock.toml";
+            errors.push(Diagnostic::error(Code::ProviderNotAllowed, message).help(help));
+        }
+        errors
+    }
+
+    /// Returns the reasons why the file does not allow a version of a provider.
+    fn against_version(
+        &self,
+        address: &ProviderAddress,
+        dialect: Dialect,
+        version: &Version,
+    ) -> Vec<Diagnostic> {
+        let name = address.short(dialect);
+        let mut errors = Vec::new();
+        for rule in rules_for(&self.deny, address, dialect) {
+            if rule.denies(version) {
+                let message = format!("the policy denies {name} {version} ({})", rule.versions);
+                let error = self.error_by_rule(rule, Code::VersionNotAllowed, message);
+                errors.push(error.help("use another version"));
+            }
+        }
+
+        // One of the rules that allow, and all that require, must be met.
+        let mut unmet = Vec::new();
+        if let Some(allow) = &self.allow {
+            let allowing: Vec<_> = rules_for(allow, address, dialect).collect();
+            if !allowing.iter().any(|rule| rule.is_met(version)) {
+                unmet.extend(allowing.first().copied());
+            }
+        }
+        for rule in rules_for(&self.require, address, dialect) {
+            if !rule.is_met(version) {
+                unmet.push(rule);
+            }
+        }
+        for rule in unmet {
+            let message = format!(
+                "the policy requires {name} {}, not {version}",
+                rule.versions
+            );
+            let error = self.error_by_rule(rule, Code::VersionNotAllowed, message);
+            errors.push(error.help("use another version"));
+        }
+        errors
+    }
+
+    /// Returns the reasons why the file does not allow a release with the authentication `found`.
+    fn against_signature(
+        &self,
+        address: &ProviderAddress,
+        dialect: Dialect,
+        release: &str,
+        found: &Authentication,
+    ) -> Vec<Diagnostic> {
+        let mut errors = Vec::new();
+        if self.require_signed && !matches!(found, Authentication::Signed { .. }) {
+            let message =
+                format!("the policy requires a signature, and {release} has none ({found})");
+            let help =
+                "use another provider, or ask its author to publish a signing key in the registry";
+            errors.push(Diagnostic::error(Code::UnsignedProvider, message).help(help));
+        }
+        let trusting: Vec<_> = self.trusting(address, dialect).collect();
+        // A release must meet only one of several rules.
+        let is_accepted = trusting.iter().any(|rule| rule.accepts(found));
+        if !is_accepted && let Some(rule) = trusting.first() {
+            let location = self.location(&rule.providers);
+            errors.push(not_trusted(release, found).at_each(&location, FOR_IT));
+        }
+        errors
+    }
+
     pub(super) fn has_age(&self) -> bool {
         self.min_age.is_some() || self.min_provider_age.is_some()
     }
 
-    fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
+    /// Whether the file lists the namespace of a provider as allowed.
+    fn allows_namespace_of(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
         let Some(namespaces) = &self.allowed_namespaces else {
             return false;
         };
@@ -458,7 +505,7 @@ impl Rules {
         let Some(allow) = &self.allow else {
             return false;
         };
-        of(allow, address, dialect).any(|rule| {
+        rules_for(allow, address, dialect).any(|rule| {
             let providers = rule.providers.get_ref().resolve(dialect);
             providers.namespace.is_some()
         })
@@ -481,17 +528,17 @@ impl Rules {
             .map(|source| Location::new(source, rule.span()))
     }
 
-    fn not_met(&self, rule: &ProviderRule, code: Code, message: String) -> Diagnostic {
-        let message = rule
-            .reason
-            .iter()
-            .fold(message, |message, reason| format!("{message}: {reason}"));
+    /// An error because of a rule, with the reason and the position of the rule.
+    fn error_by_rule(&self, rule: &ProviderRule, code: Code, mut message: String) -> Diagnostic {
+        if let Some(reason) = &rule.reason {
+            let _ = write!(message, ": {reason}");
+        }
         Diagnostic::error(code, message).at_each(&self.location(&rule.providers), FOR_IT)
     }
 }
 
 /// The rules that are for a provider.
-fn of<'a>(
+fn rules_for<'a>(
     rules: &'a [ProviderRule],
     address: &ProviderAddress,
     dialect: Dialect,
@@ -499,6 +546,16 @@ fn of<'a>(
     rules
         .iter()
         .filter(move |rule| rule.providers.get_ref().resolve(dialect).matches(address))
+}
+
+impl TrustRule {
+    /// Whether one of the keys has signed a release.
+    fn accepts(&self, found: &Authentication) -> bool {
+        match found {
+            Authentication::Signed { fingerprint, .. } => self.fingerprints.contains(fingerprint),
+            _ => false,
+        }
+    }
 }
 
 impl ProviderRule {
@@ -512,6 +569,7 @@ impl ProviderRule {
         self.has_in_range(version) || self.has_in_range(&version.without_metadata())
     }
 
+    /// Whether the version is in the range, prerelease or not.
     fn has_in_range(&self, version: &Version) -> bool {
         let mut terms = self.versions.terms().iter();
         terms.all(|term| term.is_met_by(version))
@@ -523,6 +581,7 @@ impl ProviderRule {
     }
 }
 
+/// The error for a release that no key in `[trust]` has signed.
 fn not_trusted(release: &str, found: &Authentication) -> Diagnostic {
     let (message, help) = match found {
         Authentication::Signed { fingerprint, .. } => (
