@@ -121,7 +121,7 @@ fn show(
     // Root modules may share a module, whose call is edited once.
     let mut edited = BTreeSet::new();
     for (_, pinned) in done {
-        edited.extend(upgrade::edited(&pinned.edits));
+        edited.extend(upgrade::edit_texts(&pinned.edits));
     }
     if arguments.dry_run && !ui.is_json() {
         ui.print_changes(&rewrite::files(

@@ -188,7 +188,7 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
     let groups = table::group_moves(results.plans());
     let mut edited = BTreeSet::new();
     for (_, plan) in results.plans() {
-        edited.extend(table::edited(&plan.edits));
+        edited.extend(table::edit_texts(&plan.edits));
     }
     results.show_warnings();
     match ui.format {

@@ -75,7 +75,7 @@ impl LockedText {
             let is_changed = report.difference.change != EntryChange::Unchanged;
             // An entry that nothing requires is shown although it stays, with what removes it.
             if is_changed || style.verbose || !report.required {
-                rows.push(known.provider(locked, report, style.verbose));
+                rows.push(known.provider_row(locked, report, style.verbose));
             }
             for package in report.packages.values() {
                 if package.downloaded > 0 {
@@ -91,7 +91,7 @@ impl LockedText {
         Self {
             rows,
             summary: if style.verbose || !is_one_of_many {
-                summary(locked)
+                summary_line(locked)
             } else {
                 String::new()
             },
@@ -103,8 +103,8 @@ impl LockedText {
 }
 
 impl KnownRows {
-    /// Returns the row of a provider.
-    fn provider(
+    /// Returns the row of a provider, which is drawn only if it is new.
+    fn provider_row(
         &mut self,
         locked: &LockedRootModule,
         report: &ProviderReport,
@@ -155,24 +155,17 @@ impl ProviderRow {
             packages,
             ..
         } = &self.report;
-        (difference, required, carried_over_from)
-            == (
-                &report.difference,
-                &report.required,
-                &report.carried_over_from,
-            )
+        *difference == report.difference
+            && *required == report.required
+            && *carried_over_from == report.carried_over_from
             && Arc::ptr_eq(packages, &report.packages)
     }
 }
 
 /// Returns the rows of a root module as lines.
 pub(crate) fn lines(rows: &[Arc<EntryRow>], style: TextStyle) -> Vec<String> {
-    symbol_rows(
-        rows.iter()
-            .map(|row| (row.symbol, row.cells.to_vec()))
-            .collect(),
-        style,
-    )
+    let rows = rows.iter().map(|row| (row.symbol, row.cells.to_vec()));
+    symbol_rows(rows.collect(), style)
 }
 
 /// Returns the rows of the root modules that changed as lines, equal rows as one with the root
@@ -192,12 +185,14 @@ pub(crate) fn lines_of_many<'a>(
     }
     let mut rows = Vec::new();
     for (row, paths) in places {
-        let place = if paths.len() > MOST_NAMED {
-            count(paths.len(), many.noun())
-        } else {
-            let shown = |path: &&Path| many.invocation.user_path(path).display().to_string();
-            few(paths.iter().map(shown))
-        };
+        let mut place = count(paths.len(), many.noun());
+        if paths.len() <= MOST_NAMED {
+            let mut names = Vec::new();
+            for path in paths {
+                names.push(many.invocation.user_path(path).display().to_string());
+            }
+            place = few(names);
+        }
         let mut cells = row.cells.to_vec();
         cells.push(format!("in {place}"));
         rows.push((row.symbol, cells));
@@ -315,7 +310,7 @@ fn provider_row(locked: &LockedRootModule, report: &ProviderReport, in_full: boo
         });
     }
     let versions = row.versions();
-    let changes = what_changed(report, &row, advice);
+    let changes = describe_changes(report, &row, advice);
     EntryRow {
         symbol: symbol_of(row.action),
         cells: [row.name, versions, authentications.join("; "), changes],
@@ -367,7 +362,7 @@ fn short_revision(entry: &LockedModule) -> Option<String> {
 }
 
 /// Returns the last line about a root module: `Locked 2 providers for linux_amd64 (1 added)`.
-fn summary(locked: &LockedRootModule) -> String {
+fn summary_line(locked: &LockedRootModule) -> String {
     let what = providers_and_platforms(locked);
     if !locked.changed {
         let reason = reason_of_no_change(locked);
@@ -395,7 +390,8 @@ fn summary(locked: &LockedRootModule) -> String {
     text
 }
 
-/// The reason why an entry has no other version.
+/// The reason why nothing changed. Versions that the policy or their age exclude outrank
+/// constraints.
 fn reason_of_no_change(locked: &LockedRootModule) -> &'static str {
     let mut reason = "Up to date";
     for planned in locked.plan.iter().flat_map(UpgradePlan::providers) {
@@ -441,12 +437,10 @@ fn providers_and_platforms(locked: &LockedRootModule) -> String {
     if platforms.is_empty() {
         return what;
     }
-    let is_unnamed = !locked.prepared.platforms_are_named;
-    if !is_unnamed
-        || checked
-            .iter()
-            .all(|report| h1_count(report) <= platforms.len())
-    {
+    let covers_no_others = checked
+        .iter()
+        .all(|report| h1_count(report) <= platforms.len());
+    if locked.prepared.platforms_are_named || covers_no_others {
         return format!("{what} for {}", enumerate(&platforms));
     }
 
@@ -474,24 +468,23 @@ fn covered_by_all(reports: &[&ProviderReport]) -> Option<BTreeSet<Platform>> {
     all
 }
 
-/// `2 entries are not required, and tofu init -lockfile=readonly fails because of them`
+/// `not required: 2 entries, so tofu init -lockfile=readonly fails`, if there are any.
 fn describe_stale(locked: &LockedRootModule) -> Option<String> {
-    let number = locked
-        .outcome
-        .providers
-        .iter()
-        .filter(|report| is_stale(report))
-        .count();
+    let reports = locked.outcome.providers.iter();
+    let number = reports.filter(|report| is_stale(report)).count();
+    if number == 0 {
+        return None;
+    }
     let unless = if locked.prepared.requirements.includes_state() {
         ""
     } else {
         ", unless a state needs them"
     };
-    let fails = format!(
-        "{} init -lockfile=readonly fails{unless}",
-        locked.prepared.root.dialect
-    );
-    (number > 0).then(|| format!("not required: {}, so {fails}", count(number, "entry")))
+    let entries = count(number, "entry");
+    let program = locked.prepared.root.dialect;
+    Some(format!(
+        "not required: {entries}, so {program} init -lockfile=readonly fails{unless}"
+    ))
 }
 
 /// `2 modules (1 added, 1 changed)`, if any changed.
@@ -516,7 +509,7 @@ fn changed_modules(locked: &LockedRootModule) -> Option<String> {
 }
 
 /// Returns the last column: the origin of the entry, and its changes.
-fn what_changed(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>) -> String {
+fn describe_changes(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>) -> String {
     let mut parts = Vec::new();
     // The versions have a column; only a downgrade needs words as well.
     if let Some(change) = row.version_change

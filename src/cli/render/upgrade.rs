@@ -72,12 +72,13 @@ impl PlanText {
         Self {
             rows,
             edits: plan.edits.clone(),
-            summary: summary(plan),
+            summary: summary_lines(plan),
             has_changes: plan.has_changes(),
         }
     }
 
-    pub(crate) fn moves(&self) -> bool {
+    /// Whether a provider or a module of the root module moves.
+    pub(crate) fn moves_any(&self) -> bool {
         self.rows.iter().any(|row| row.planned.moves())
     }
 
@@ -113,28 +114,24 @@ pub(crate) fn group_moves<'a>(
     plans: impl Iterator<Item = (&'a Path, &'a PlanText)>,
 ) -> Vec<MoveGroup<'a>> {
     let mut groups: BTreeMap<_, MoveGroup<'a>> = BTreeMap::new();
-    for (path, row) in plans.flat_map(|(path, plan)| plan.rows.iter().map(move |row| (path, row))) {
-        if row.planned.moves() || row.planned.is_held_back() {
-            let constraints: Vec<_> = row
-                .constraints
-                .iter()
-                .map(|constraint| &constraint.text)
-                .collect();
+    for (path, plan) in plans {
+        for row in &plan.rows {
+            if !row.planned.moves() && !row.planned.is_held_back() {
+                continue;
+            }
             let texts = [&row.name, row.allowed(), &row.planned.newest.text];
+            let constraints: Vec<_> = row.constraints.iter().map(|one| &one.text).collect();
             let key = (
                 row.planned.is_of_module(),
                 texts,
                 constraints,
-                row.otherwise(),
+                row.other_reason(),
             );
-            groups
-                .entry(key)
-                .or_insert_with(|| MoveGroup {
-                    first: row,
-                    all: Vec::new(),
-                })
-                .all
-                .push((path, row));
+            let group = groups.entry(key).or_insert_with(|| MoveGroup {
+                first: row,
+                all: Vec::new(),
+            });
+            group.all.push((path, row));
         }
     }
     groups.into_values().collect()
@@ -191,20 +188,20 @@ pub(crate) fn make_tables(groups: &[MoveGroup<'_>], with_roots: bool) -> Vec<Tab
 }
 
 fn column_names(subject: &'static str, with_roots: bool) -> Vec<&'static str> {
-    let versions = [subject, "locked", "allowed", CHANGE, RELEASED, NEWEST];
-    versions
-        .into_iter()
-        .chain(with_roots.then_some(ROOT_MODULES))
-        .chain([HELD_BACK_BY])
-        .collect()
+    let mut names = vec![subject, "locked", "allowed", CHANGE, RELEASED, NEWEST];
+    if with_roots {
+        names.push(ROOT_MODULES);
+    }
+    names.push(HELD_BACK_BY);
+    names
 }
 
 fn draw(tables: &[Table], width: usize) -> String {
-    tables
+    let texts: Vec<_> = tables
         .iter()
         .map(|table| table.text(&BELOW, width))
-        .collect::<Vec<_>>()
-        .join("\n")
+        .collect();
+    texts.join("\n")
 }
 
 /// `acme/gamma is held back from 2.0.0 by main.tf:4  ~> 1.0`, for each provider whose reason is
@@ -290,7 +287,7 @@ impl MoveText {
     }
 
     /// Returns the reason other than a constraint that holds a provider or a module back.
-    fn otherwise(&self) -> Option<&'static str> {
+    fn other_reason(&self) -> Option<&'static str> {
         if !self.constraints.is_empty() || !self.planned.is_held_back() {
             return None;
         }
@@ -396,13 +393,16 @@ impl MoveGroup<'_> {
     /// Greatest change from a locked version to the chosen one, if one changes.
     fn change(&self) -> Option<VersionMove> {
         let selected = self.first.planned.selected.version.as_ref()?;
-        let locked = self
-            .all
-            .iter()
-            .filter_map(|(_, row)| row.planned.locked.as_ref()?.version.as_ref());
-        locked
-            .filter_map(|locked| VersionMove::between(locked, selected))
-            .min_by_key(|change| change.step)
+        let mut changes = Vec::new();
+        for (_, row) in &self.all {
+            if let Some(locked) = &row.planned.locked
+                && let Some(version) = &locked.version
+            {
+                changes.extend(VersionMove::between(version, selected));
+            }
+        }
+        // A change of the major version is the first of the steps.
+        changes.into_iter().min_by_key(|change| change.step)
     }
 
     /// Reasons that hold it back: constraints with their position in the first root module, and the
@@ -424,14 +424,14 @@ impl MoveGroup<'_> {
             }
             reasons.push(reason);
         }
-        reasons.extend(self.first.otherwise().map(str::to_owned));
+        reasons.extend(self.first.other_reason().map(str::to_owned));
         reasons
     }
 }
 
 /// Returns the numbers of providers and modules that can move and that are held back, and of other
 /// changes.
-fn summary(plan: &UpgradePlan) -> Vec<String> {
+fn summary_lines(plan: &UpgradePlan) -> Vec<String> {
     let mut providers = 0;
     let mut modules = 0;
     let mut held_back = 0;
@@ -445,8 +445,10 @@ fn summary(plan: &UpgradePlan) -> Vec<String> {
             held_back += 1;
         }
     }
-    let downgrades = plan.providers().filter(|planned| planned.is_downgrade());
-    let downgrades = downgrades.count();
+    let downgrades = plan
+        .providers()
+        .filter(|planned| planned.is_downgrade())
+        .count();
 
     let mut lines = Vec::new();
     if providers + modules + held_back > 0 {
@@ -528,7 +530,7 @@ impl EditText {
     }
 }
 
-pub(crate) fn edited(edits: &[ConstraintEdit]) -> impl Iterator<Item = EditText> {
+pub(crate) fn edit_texts(edits: &[ConstraintEdit]) -> impl Iterator<Item = EditText> {
     edits.iter().map(|edit| {
         // The comment after a source is part of the edit, but not the closing quote before it.
         let Location { file, span } = &edit.location;

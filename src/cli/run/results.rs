@@ -195,7 +195,7 @@ impl<'a> Results<'a> {
         for root in &self.done {
             *match (&root.locked, &root.plan) {
                 (Some(locked), _) if locked.is_changed => &mut counts.changed,
-                (None, Some(plan)) if plan.moves() => &mut counts.changed,
+                (None, Some(plan)) if plan.moves_any() => &mut counts.changed,
                 (None, Some(plan)) if plan.has_changes => &mut counts.changed_otherwise,
                 (_, Some(plan)) if plan.is_held_back() => &mut counts.held_back,
                 _ => &mut counts.unchanged,

@@ -23,7 +23,7 @@ use super::values::{AsText, Place};
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, Row, SchemeCounts};
-use crate::cli::render::upgrade::{EditText, edited};
+use crate::cli::render::upgrade::{EditText, edit_texts};
 use crate::cli::render::verify::not_checked;
 
 /// A root module whose calls of modules are pinned.
@@ -388,7 +388,7 @@ impl<'a> LockedRoot<'a> {
         if let Some(plan) = outcome.plan() {
             json.versions = Some(plan.moves.iter().filter_map(Versions::of).collect());
             json.module_versions = plan.moves.iter().filter_map(ModuleVersions::of).collect();
-            json.constraint_edits = Some(edited(&plan.edits).collect());
+            json.constraint_edits = Some(edit_texts(&plan.edits).collect());
         }
         json
     }
@@ -447,7 +447,7 @@ impl<'a> InstalledRoot<'a> {
 impl<'a> PinnedRoot<'a> {
     pub(crate) fn new(path: &'a Path, pinned: &PinnedModules, written: bool) -> Self {
         let changed = !pinned.edits.is_empty();
-        let edits = edited(&pinned.edits).collect();
+        let edits = edit_texts(&pinned.edits).collect();
         Self {
             path: path.to_string_lossy(),
             changed,
