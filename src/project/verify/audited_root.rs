@@ -22,7 +22,7 @@ pub(super) struct AuditedRoot<'a> {
     pub(super) options: &'a VerifyOptions<'a>,
     /// The lock file; empty if there is none or if it cannot be read.
     pub(super) lock_file: LockFile,
-    pub(super) state: FileState,
+    pub(super) lock_file_state: FileState,
     /// The lock file of modules, empty if there is none; `None` where modules need not be locked.
     pub(super) modules: Option<Parsed<LockedModule>>,
     /// Requirements that the policy must allow.
@@ -39,7 +39,7 @@ pub(super) struct AuditedRoot<'a> {
     pub(super) tracked: Tracked,
     /// Tracked files of data directories, as the user knows them.
     pub(super) tracked_data: Vec<PathBuf>,
-    pub(super) expected: LockFileNeed,
+    pub(super) lock_file_need: LockFileNeed,
     /// The base revision, if a change is under review.
     pub(super) base: Option<Base<'a>>,
     /// Minimum age of versions that the change brings.
@@ -87,7 +87,7 @@ pub(super) struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    pub(super) fn entry(entry: &'a Entry) -> Self {
+    pub(super) fn of_entry(entry: &'a Entry) -> Self {
         Self {
             address: &entry.address,
             entry: Some(entry),
@@ -97,19 +97,16 @@ impl<'a> Named<'a> {
 
     /// Adds the entry, or the requirements, as the first locations of a finding. A finding about
     /// the address points at `source`, any other at the requirement.
-    pub(super) fn place(&self, mut finding: Diagnostic) -> Diagnostic {
-        let is_about_address = is_about_address(finding.code);
+    pub(super) fn add_locations(&self, mut finding: Diagnostic) -> Diagnostic {
+        let points_at_source = is_about_address(finding.code);
         let others = take(&mut finding.labels);
         if let Some(entry) = self.entry {
             finding = finding.at(entry.block.clone(), "");
         }
-        let declarations = self
-            .requirement
-            .iter()
-            .flat_map(|requirement| &requirement.declarations);
-        for declaration in declarations {
+        let requirement = self.requirement.into_iter();
+        for declaration in requirement.flat_map(|requirement| &requirement.declarations) {
             let location = match &declaration.source {
-                Some(source) if is_about_address => source,
+                Some(source) if points_at_source => source,
                 _ => &declaration.location,
             };
             finding = declaration.mark(finding, location, "required here");
@@ -127,22 +124,23 @@ impl AuditedRoot<'_> {
 
     /// Every locked provider, and every provider that is certainly required and not locked; none if
     /// the lock file cannot be read.
-    pub(super) fn named(&self) -> impl Iterator<Item = Named<'_>> {
-        let is_readable = self.state != FileState::Unreadable;
+    pub(super) fn named_providers(&self) -> Vec<Named<'_>> {
+        let mut named: Vec<_> = self.entries().iter().map(Named::of_entry).collect();
+        // Any provider may be locked in a file that cannot be read.
+        if self.lock_file_state == FileState::Unreadable {
+            return named;
+        }
         let locked = self.lock_file.locks();
-        let not_locked = self
-            .declared
-            .providers
-            .iter()
-            .filter_map(move |(address, one)| {
-                let is_missing = is_readable && one.is_certain && !locked.contains_key(address);
-                is_missing.then_some(Named {
+        for (address, requirement) in &self.declared.providers {
+            if requirement.is_certain && !locked.contains_key(address) {
+                named.push(Named {
                     address,
                     entry: None,
-                    requirement: Some(one),
-                })
-            });
-        self.entries().iter().map(Named::entry).chain(not_locked)
+                    requirement: Some(requirement),
+                });
+            }
+        }
+        named
     }
 
     /// Whether the registry of a provider may be requested. A mirror is requested instead of it.
@@ -187,10 +185,10 @@ impl AuditedRoot<'_> {
 
     /// The lock file at the base revision, if a change is under review and the file can be read.
     pub(super) fn lock_file_before(&self) -> Option<&LockFile> {
-        let before = &self.base.as_ref()?.providers;
+        let before = &self.base.as_ref()?.lock_file;
         // Most lock files are as before, and have been parsed.
         let now = self.module.lock_bytes.as_deref();
-        if self.state == FileState::Readable && now == Some(before.bytes) {
+        if self.lock_file_state == FileState::Readable && now == Some(before.bytes) {
             return Some(&self.lock_file);
         }
         before.parsed().lock_file.as_ref()
@@ -199,8 +197,11 @@ impl AuditedRoot<'_> {
     /// Whether this run looks for findings of a code: everything that they depend on is requested
     /// and known. `is_complete` is `true` if nothing failed.
     pub(super) fn looks_for(&self, code: Code, is_complete: bool) -> bool {
+        let Some(rule) = code.rule() else {
+            return false;
+        };
         let is_online = self.online.is_some() && is_complete;
-        code.rule().is_some_and(|rule| match rule.needs {
+        match rule.needs {
             Needs::Files => true,
             Needs::Git => self.tracked.lock_file != Tracking::Unknown,
             Needs::Requirements => !self.requirements().is_incomplete,
@@ -210,7 +211,7 @@ impl AuditedRoot<'_> {
             Needs::Base => self.base.is_some(),
             Needs::Installation => self.options.check_installed,
             Needs::Circumstances => false,
-        })
+        }
     }
 
     /// Whether the configuration requires, or may require, a provider that must be locked.
@@ -220,7 +221,7 @@ impl AuditedRoot<'_> {
             is_incomplete,
             ..
         } = self.requirements();
-        self.expected != LockFileNeed::Never
+        self.lock_file_need != LockFileNeed::Never
             && !self.is_policy_only()
             && (!providers.is_empty() || *is_incomplete)
     }

@@ -26,8 +26,8 @@ use crate::system::{canonicalize, files, parallel};
 /// The base revision as far as it concerns one root module.
 pub(super) struct Base<'a> {
     pub(super) facts: &'a BaseFacts<'a>,
-    pub(super) providers: BaseLockFile<'a, LockedProvider>,
-    pub(super) modules: BaseLockFile<'a, LockedModule>,
+    pub(super) lock_file: BaseLockFile<'a, LockedProvider>,
+    pub(super) module_lock_file: BaseLockFile<'a, LockedModule>,
     /// Directory at the base of a root module that the change moves.
     pub(super) moved_from: Option<PathBuf>,
 }
@@ -62,7 +62,7 @@ pub(super) struct BaseFacts<'a> {
     /// Entries of lock files of modules.
     pub(super) modules_before: Vec<Arc<LockedModule>>,
     /// Publishers in lock files of modules.
-    pub(super) locked: BTreeSet<String>,
+    pub(super) module_publishers: BTreeSet<String>,
     /// The root modules of the base, read as the root modules of the head are.
     pub(super) readings: Arc<BaseReadings>,
     /// The same without packages of modules that are not installed.
@@ -81,8 +81,8 @@ impl<'a> Base<'a> {
         let old = moved_from.as_deref();
         Self {
             facts,
-            providers: BaseLockFile::new(facts.change, root, old),
-            modules: BaseLockFile::new(facts.change, root, old),
+            lock_file: BaseLockFile::new(facts.change, root, old),
+            module_lock_file: BaseLockFile::new(facts.change, root, old),
             moved_from,
         }
     }
@@ -114,12 +114,14 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
         let has_file = name == T::FILE_NAME || T::FILE_NAME == LOCK_FILE_NAME;
         let canonical = root.lock_directory.join(name);
         let is_altered = has_file && change.differing.contains(&canonical);
-        let mut bytes = change.file_before(&canonical);
+        let mut found = change.file_before(&canonical);
         // A moved root module is compared with what it was at its old place.
-        if let Some(old) = moved_from {
-            bytes = bytes.or_else(|| change.file_before(&old.join(name)));
+        if let Some(old) = moved_from
+            && found.is_none()
+        {
+            found = change.file_before(&old.join(name));
         }
-        let bytes = match bytes {
+        let bytes = match found {
             Some(bytes) if has_file => bytes,
             _ => &[],
         };
@@ -170,7 +172,7 @@ impl<'a> BaseFacts<'a> {
         let unfetched = session.at_base(change).without_fetching();
         let unfetched = BaseReadings::new(unfetched, change, ignore_tests);
         let mut modules_before = Vec::new();
-        let mut locked = BTreeSet::new();
+        let mut module_publishers = BTreeSet::new();
         for (path, bytes) in change.before_named(MODULE_LOCK_FILE_NAME) {
             // A lock file in an installed package is not of this repository.
             if is_installed(path) {
@@ -180,7 +182,7 @@ impl<'a> BaseFacts<'a> {
                 continue;
             };
             for entry in lock_file.locks().values() {
-                locked.extend(locked::publishers(entry));
+                module_publishers.extend(locked::publishers(entry));
                 modules_before.push(Arc::clone(entry));
             }
         }
@@ -191,7 +193,7 @@ impl<'a> BaseFacts<'a> {
             readings: Arc::new(readings),
             unfetched: Arc::new(unfetched),
             providers: named_providers(lock_files.map(|(_, bytes)| bytes).collect()),
-            locked,
+            module_publishers,
             modules_before,
             versions: OnceLock::new(),
             removed_roots: OnceLock::new(),
@@ -225,7 +227,7 @@ impl<'a> BaseFacts<'a> {
         for address in &self.providers {
             known.insert(address.hostname.as_ascii().to_owned());
         }
-        for publisher in &self.locked {
+        for publisher in &self.module_publishers {
             known.insert(requested_hosts::host_of(publisher));
         }
         if let Some(settings) = settings {

@@ -16,18 +16,22 @@ use crate::provider::{ConstraintList, Hash, HashScheme, ProviderAddress};
 
 /// Compares the lock file with that of the base.
 pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
-    let Some(Base { providers, .. }) = &root.base else {
+    let Some(base) = &root.base else {
         return Vec::new();
     };
-    if root.state != FileState::Readable
-        || root.module.lock_bytes.as_deref() == Some(providers.bytes)
+    if root.lock_file_state != FileState::Readable
+        || root.module.lock_bytes.as_deref() == Some(base.lock_file.bytes)
     {
         return Vec::new();
     }
-    check_changes(providers, &root.lock_file, |entry, change| match entry {
-        Some(entry) => check_entry(root, entry, change),
-        None => entry_removed(root, change).into_iter().collect(),
-    })
+    check_changes(
+        &base.lock_file,
+        &root.lock_file,
+        |entry, change| match entry {
+            Some(entry) => check_entry(root, entry, change),
+            None => entry_removed(root, change).into_iter().collect(),
+        },
+    )
 }
 
 /// Checks each entry that the change adds, removes or alters. Warns if the file of the base cannot

@@ -20,7 +20,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some((base, lock_file)) = root.base.as_ref().zip(lock_file) else {
         return Vec::new();
     };
-    check_changes(&base.modules, lock_file, |entry, change| {
+    check_changes(&base.module_lock_file, lock_file, |entry, change| {
         entry
             .map(|entry| check_module(root, entry, change))
             .unwrap_or_default()

@@ -54,8 +54,8 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 fn is_new(root: &AuditedRoot<'_>, base: &Base<'_>) -> bool {
     let change = base.facts.change;
     !root.is_policy_only()
-        && base.providers.bytes.is_empty()
-        && base.modules.bytes.is_empty()
+        && base.lock_file.bytes.is_empty()
+        && base.module_lock_file.bytes.is_empty()
         && change.is_new(&root.module.canonical)
 }
 
@@ -72,15 +72,15 @@ fn own_file(root: &AuditedRoot<'_>) -> Location {
 /// different version, or the whole lock file is new.
 fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
     let now = root.module.lock_bytes.as_deref();
-    if root.state != FileState::Readable || now == Some(base.providers.bytes) {
+    if root.lock_file_state != FileState::Readable || now == Some(base.lock_file.bytes) {
         return Vec::new();
     }
-    if base.providers.bytes.is_empty() {
+    if base.lock_file.bytes.is_empty() {
         let path = &root.module.lock_path;
         let message = format!("the lock file {} is new", path.display());
         return vec![decision(message, &Location::of_file(path))];
     }
-    let Some(before) = &base.providers.parsed().lock_file else {
+    let Some(before) = &base.lock_file.parsed().lock_file else {
         return Vec::new();
     };
     let mut notes = Vec::new();
@@ -124,7 +124,7 @@ fn provider_message(
 /// are.
 fn check_dialect(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Diagnostic> {
     let now = root.module.dialect;
-    let before = lockfile::detect_dialect(base.providers.bytes)?;
+    let before = lockfile::detect_dialect(base.lock_file.bytes)?;
     let is_of_lock_file = root.module.dialect_reason == DialectReason::LockFile;
     if before == now || !is_of_lock_file {
         return None;
@@ -162,7 +162,10 @@ fn check_locked_modules(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnost
     if root.module.module_lock_bytes.is_none() {
         return Vec::new();
     }
-    let (Some(now), Some(before)) = (&modules.lock_file, &base.modules.parsed().lock_file) else {
+    let (Some(now), Some(before)) = (
+        &modules.lock_file,
+        &base.module_lock_file.parsed().lock_file,
+    ) else {
         return Vec::new();
     };
     let mut notes = Vec::new();

@@ -28,10 +28,10 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some((base, now)) = root.base.as_ref().zip(lock_bytes.as_deref()) else {
         return Vec::new();
     };
-    let showed_dialect = lockfile::detect_dialect(base.providers.bytes).is_some();
+    let showed_dialect = lockfile::detect_dialect(base.lock_file.bytes).is_some();
     let what = match lockfile::detect_dialect(now) {
         Some(now) if now != *dialect => format!("is for {} now", now.name()),
-        None if root.state == FileState::Readable && showed_dialect => {
+        None if root.lock_file_state == FileState::Readable && showed_dialect => {
             format!("does not show any more that it is for {}", dialect.name())
         }
         _ => return Vec::new(),

@@ -19,7 +19,7 @@ use crate::system::files;
 /// A lock file that is missing, untracked or ignored. Without a lock file, files that lead out of
 /// the repository are reported here, even if a lock file may be omitted.
 pub(super) fn state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    if root.state == FileState::Missing {
+    if root.lock_file_state == FileState::Missing {
         for warning in &root.requirements().warnings {
             if warning.severity == Severity::Error {
                 report.findings.push(warning.clone());
@@ -40,7 +40,7 @@ pub(super) fn state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 /// The missing lock file of a configuration that requires providers, and warnings about
 /// requirements that are not known.
 fn check_missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
-    if root.expected != LockFileNeed::Always {
+    if root.lock_file_need != LockFileNeed::Always {
         return Vec::new();
     }
     let Requirements {

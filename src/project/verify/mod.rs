@@ -126,7 +126,7 @@ impl Audit {
 
 /// Runs all audits. Writes nothing, and asks nothing but `root.online`.
 fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let is_readable = root.state != FileState::Unreadable;
+    let is_readable = root.lock_file_state != FileState::Unreadable;
     count_entries(root, report);
     if is_readable {
         let declared = &root.requirements().providers;
@@ -160,7 +160,7 @@ fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 
 /// Notes the number and the versions of the entries in both lock files.
 fn count_entries(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    report.unread = usize::from(root.state == FileState::Unreadable);
+    report.unread = usize::from(root.lock_file_state == FileState::Unreadable);
     report.entries = root.entries().len();
     for entry in root.entries() {
         let version = entry.locked.version.clone();
@@ -205,7 +205,7 @@ fn apply_comments(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 
     let of_comments = ignore::apply(
         &root.lock_file,
-        base.map(|base| &base.providers),
+        base.map(|base| &base.lock_file),
         dialect,
         &looked_for,
         report,
@@ -224,7 +224,7 @@ fn apply_comments(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     };
     let of_comments = ignore::apply(
         lock_file,
-        base.map(|base| &base.modules),
+        base.map(|base| &base.module_lock_file),
         dialect,
         &looked_for,
         report,

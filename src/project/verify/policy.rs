@@ -15,7 +15,7 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 /// ones.
 pub(super) fn addresses(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for named in root.named() {
+    for named in root.named_providers() {
         findings.extend(check_address(root, named));
     }
     findings
@@ -34,7 +34,10 @@ fn check_address(root: &AuditedRoot<'_>, named: Named<'_>) -> Vec<Diagnostic> {
     }
     let known = root.base.as_ref().map(|base| &base.facts.providers);
     errors.extend(imitation(address, policy, dialect, known));
-    errors.into_iter().map(|error| named.place(error)).collect()
+    errors
+        .into_iter()
+        .map(|error| named.add_locations(error))
+        .collect()
 }
 
 /// Signatures of an entry's release that the policy does not accept.
@@ -53,14 +56,14 @@ pub(super) fn check_signature(
     );
     errors
         .into_iter()
-        .map(|error| Named::entry(entry).place(error))
+        .map(|error| Named::of_entry(entry).add_locations(error))
         .collect()
 }
 
 /// Asks about every provider if the policy depends on it, else about those whose dates are needed
 /// anyway.
 pub(super) fn registry_data(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
-    if root.state != FileState::Readable {
+    if root.lock_file_state != FileState::Readable {
         return Vec::new();
     }
     let Some(online) = root.online else {
@@ -77,7 +80,7 @@ pub(super) fn registry_data(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         with_dates.insert(&entry.address);
     }
     let mut providers = Vec::new();
-    for named in root.named() {
+    for named in root.named_providers() {
         let is_needed = policy.judges_listings() || with_dates.contains(named.address);
         if is_needed && root.is_requested(named.address) {
             providers.push(named);
@@ -91,7 +94,11 @@ pub(super) fn registry_data(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     });
     let mut findings = Vec::new();
     for (named, of_provider) in results {
-        findings.extend(of_provider.into_iter().map(|finding| named.place(finding)));
+        findings.extend(
+            of_provider
+                .into_iter()
+                .map(|finding| named.add_locations(finding)),
+        );
     }
     findings
 }

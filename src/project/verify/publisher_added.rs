@@ -17,18 +17,18 @@ pub(super) fn providers(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     };
     let mut findings = Vec::new();
-    for named in root
-        .named()
-        .filter(|named| !facts.providers.contains(named.address))
-    {
+    for named in root.named_providers() {
+        if facts.providers.contains(named.address) {
+            continue;
+        }
         // A provider that is not locked may have been required before.
-        let is_required_before =
-            || !is_affected(root, facts) || is_required_at_base(root, named.address);
-        if named.entry.is_none() && is_required_before() {
+        if named.entry.is_none()
+            && (!is_affected(root, facts) || is_required_at_base(root, named.address))
+        {
             continue;
         }
         for finding in new_provider(root, facts, named.address) {
-            findings.push(named.place(finding));
+            findings.push(named.add_locations(finding));
         }
     }
     findings
@@ -100,7 +100,7 @@ pub(super) fn modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     };
     let facts = base.facts;
-    let are_entries_checked = root.modules.is_some() && !facts.locked.is_empty();
+    let are_entries_checked = root.modules.is_some() && !facts.module_publishers.is_empty();
     if are_entries_checked || !is_affected(root, facts) {
         return Vec::new();
     }
@@ -108,7 +108,7 @@ pub(super) fn modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     for call in root.declared.own_package_calls() {
         if let Some(request) = call.request()
             && let Some(publisher) = locked::publisher(&request)
-            && !facts.locked.contains(&publisher)
+            && !facts.module_publishers.contains(&publisher)
         {
             new.push((call, publisher));
         }
@@ -146,8 +146,8 @@ pub(super) fn new_publisher(
 ) -> Option<Diagnostic> {
     let facts = root.base.as_ref()?.facts;
     let mut new = locked::publishers(&entry.locked);
-    new.retain(|publisher| !facts.locked.contains(publisher));
-    if facts.locked.is_empty() || new.is_empty() {
+    new.retain(|publisher| !facts.module_publishers.contains(publisher));
+    if facts.module_publishers.is_empty() || new.is_empty() {
         return None;
     }
     new.retain(|publisher| !facts.readings.whole().publishers.contains(publisher));
@@ -160,7 +160,7 @@ pub(super) fn new_publisher(
         enumerate(&new)
     );
     let mut known = facts
-        .locked
+        .module_publishers
         .iter()
         .chain(&facts.readings.whole().publishers);
     let is_host_known = known.any(|known| new.iter().all(|new| host(new) == host(known)));

@@ -10,7 +10,7 @@ use crate::provider::{ConstraintList, Hash, ProviderAddress};
 
 /// Compares every entry with the configuration, and every requirement with the entries.
 pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
-    if root.state != FileState::Readable {
+    if root.lock_file_state != FileState::Readable {
         return Vec::new();
     }
     let requirements = root.requirements();

@@ -17,7 +17,7 @@ pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     };
     let is_before_locks =
         |module: &Module| module.required_version.is_below(&Version::new(0, 14, 0));
-    if base.providers.bytes.is_empty() || !is_before_locks(&root.module.module(root.packages)) {
+    if base.lock_file.bytes.is_empty() || !is_before_locks(&root.module.module(root.packages)) {
         return Vec::new();
     }
     let before = base.module(root.module);

@@ -15,7 +15,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(lock_file) = &root.module.found.linked_lock_file else {
         return Vec::new();
     };
-    if root.state != FileState::Readable || root.module.found.is_sharing_reported {
+    if root.lock_file_state != FileState::Readable || root.module.found.is_sharing_reported {
         return Vec::new();
     }
     // Unknown modules may require the missing providers.

@@ -183,8 +183,8 @@ impl Session<'_> {
         let mut had_lock_file = false;
         let mut had_module_lock_file = false;
         if let Some(base) = &base {
-            had_lock_file = !base.providers.bytes.is_empty();
-            had_module_lock_file = !base.modules.bytes.is_empty();
+            had_lock_file = !base.lock_file.bytes.is_empty();
+            had_module_lock_file = !base.module_lock_file.bytes.is_empty();
         }
 
         // Modules are read in the locked versions.
@@ -213,7 +213,7 @@ impl Session<'_> {
             module,
             options,
             lock_file,
-            state,
+            lock_file_state: state,
             modules,
             declared,
             to_meet,
@@ -229,10 +229,10 @@ impl Session<'_> {
             tracked_data: tracked_data_files(module, &tracked, options),
             tracked,
             // A lock file that the base has must not disappear, even where none would be needed.
-            expected: if had_lock_file {
+            lock_file_need: if had_lock_file {
                 LockFileNeed::Always
             } else {
-                module.expected(&self.modules)
+                module.lock_file_need(&self.modules)
             },
             base,
             min_age: settings.policy.min_age().map(|age| DemandedAge {
@@ -467,7 +467,7 @@ fn report_nothing_installed(roots: &Roots, results: &mut [Result<VerifiedRoot>])
 impl RootModule {
     /// Whether a lock file is expected: the user selected the root module, or its state is shared,
     /// so that other users run `init`. Programs before 0.14 know no lock files.
-    fn expected(&self, modules: &ModuleCache) -> LockFileNeed {
+    fn lock_file_need(&self, modules: &ModuleCache) -> LockFileNeed {
         let module = self.module(modules);
         if module.required_version.is_below(&Version::new(0, 14, 0)) {
             return LockFileNeed::Never;
