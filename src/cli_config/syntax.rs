@@ -26,15 +26,14 @@ pub(super) fn parse(text: &str) -> Result<Value, Fault> {
     // As in HCL 1, a file that starts with a brace is JSON.
     if parser.peek() == Some('{') {
         parser.json = true;
-        let root = parser.value()?;
+        let root = parser.read_value()?;
         parser.skip_space()?;
-        return if parser.peek().is_none() {
-            Ok(root)
-        } else {
-            parser.fail("nothing may follow the closing brace")
-        };
+        if parser.peek().is_some() {
+            return parser.fail("nothing may follow the closing brace");
+        }
+        return Ok(root);
     }
-    let members = parser.members(None)?;
+    let members = parser.read_members(None)?;
     Ok(Value {
         kind: Kind::Object(members),
         span: 0..text.len(),
@@ -63,6 +62,7 @@ impl<'a> Parser<'a> {
         Some(next)
     }
 
+    /// Skips a text if it is next. Returns whether it was.
     fn accept(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text);
         if found {
@@ -91,8 +91,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Entries up to a closing brace, or up to the end of the file.
-    fn members(&mut self, close: Option<char>) -> Result<Vec<Member>, Fault> {
+    /// Reads entries up to a closing brace, or up to the end of the file.
+    fn read_members(&mut self, close: Option<char>) -> Result<Vec<Member>, Fault> {
         let mut members = Vec::new();
         loop {
             self.skip_space()?;
@@ -106,22 +106,22 @@ impl<'a> Parser<'a> {
                     self.next();
                     return Ok(members);
                 }
-                Some(_) => members.push(self.member()?),
+                Some(_) => members.push(self.read_member()?),
             }
         }
     }
 
     /// Reads a name and its value: `name = value`, `name { … }`, or `name "label" { … }`, which is
     /// an object with the member `label`.
-    fn member(&mut self) -> Result<Member, Fault> {
+    fn read_member(&mut self) -> Result<Member, Fault> {
         self.depth += 1;
         if self.depth > DEPTH {
             return self.fail("blocks are nested too deeply");
         }
         let start = self.position;
         let name = match self.peek() {
-            Some('"') => self.string()?,
-            Some(c) if is_identifier_start(c) => self.identifier(),
+            Some('"') => self.read_string()?,
+            Some(c) if is_identifier_start(c) => self.read_identifier(),
             _ => return self.fail("a name was expected here"),
         };
         let name_span = start..self.position;
@@ -130,12 +130,12 @@ impl<'a> Parser<'a> {
             Some('=' | ':') => {
                 self.next();
                 self.skip_space()?;
-                self.value()?
+                self.read_value()?
             }
-            Some('{') => self.value()?,
+            Some('{') => self.read_value()?,
             // A label becomes a member: `host "a" {}` is read as `{"host": {"a": {}}}`.
             Some(c) if !line_ended && !self.json && (c == '"' || is_identifier_start(c)) => {
-                let label = self.member()?;
+                let label = self.read_member()?;
                 let span = label.name_span.start..label.value.span.end;
                 Value {
                     kind: Kind::Object(vec![label]),
@@ -153,22 +153,22 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a string, a heredoc, an object, a list, a number, a boolean or `null`.
-    fn value(&mut self) -> Result<Value, Fault> {
+    fn read_value(&mut self) -> Result<Value, Fault> {
         self.depth += 1;
         if self.depth > DEPTH {
             return self.fail("values are nested too deeply");
         }
         let start = self.position;
         let kind = match self.peek() {
-            Some('"') => Kind::String(self.string()?),
-            Some('<') => Kind::String(self.heredoc()?),
+            Some('"') => Kind::String(self.read_string()?),
+            Some('<') => Kind::String(self.read_heredoc()?),
             Some('{') => {
                 self.next();
-                Kind::Object(self.members(Some('}'))?)
+                Kind::Object(self.read_members(Some('}'))?)
             }
             Some('[') => {
                 self.next();
-                Kind::Array(self.list()?)
+                Kind::Array(self.read_list()?)
             }
             Some(c) if c.is_ascii_digit() || c == '-' || c == '+' || c == '.' => {
                 let rest = self.rest();
@@ -179,7 +179,7 @@ impl<'a> Parser<'a> {
                 self.position += end;
                 Kind::Number(number)
             }
-            Some(c) if is_identifier_start(c) => match self.identifier().as_str() {
+            Some(c) if is_identifier_start(c) => match self.read_identifier().as_str() {
                 "true" => Kind::Bool(true),
                 "false" => Kind::Bool(false),
                 "null" => Kind::Null,
@@ -198,14 +198,15 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn list(&mut self) -> Result<Vec<Value>, Fault> {
+    /// Reads values up to a closing bracket.
+    fn read_list(&mut self) -> Result<Vec<Value>, Fault> {
         let mut items = Vec::new();
         loop {
             self.skip_space()?;
             if self.accept("]") {
                 return Ok(items);
             }
-            items.push(self.value()?);
+            items.push(self.read_value()?);
             self.skip_space()?;
             if !self.accept(",") && self.peek() != Some(']') {
                 return self.fail("\",\" or \"]\" was expected here");
@@ -213,7 +214,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn identifier(&mut self) -> String {
+    /// Reads a name without quotes.
+    fn read_identifier(&mut self) -> String {
         let rest = self.rest();
         let end = rest
             .find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c)))
@@ -224,7 +226,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a string between quotes on one line.
-    fn string(&mut self) -> Result<String, Fault> {
+    fn read_string(&mut self) -> Result<String, Fault> {
         let start = self.position;
         self.next();
         let mut text = String::new();
@@ -232,12 +234,12 @@ impl<'a> Parser<'a> {
             // HCL 1 reads `${` up to its closing brace, and quotes in between do not end the
             // string.
             if !self.json && self.rest().starts_with("${") {
-                self.template(&mut text)?;
+                self.read_template(&mut text)?;
                 continue;
             }
             match self.next() {
                 Some('"') => return Ok(text),
-                Some('\\') => text.push(self.escape()?),
+                Some('\\') => text.push(self.read_escape()?),
                 Some('\n') | None => {
                     return Err(Fault::new(
                         start..start,
@@ -249,8 +251,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `${…}` is kept as it is written; quotes inside do not end the string.
-    fn template(&mut self, text: &mut String) -> Result<(), Fault> {
+    /// Reads `${…}`, which is kept as it is written. Quotes inside do not end the string.
+    fn read_template(&mut self, text: &mut String) -> Result<(), Fault> {
         let start = self.position;
         let mut braces = 0_usize;
         while let Some(c) = self.next() {
@@ -267,7 +269,7 @@ impl<'a> Parser<'a> {
 
     /// Reads the part of an escape sequence behind its backslash. A code that is no character is
     /// replaced.
-    fn escape(&mut self) -> Result<char, Fault> {
+    fn read_escape(&mut self) -> Result<char, Fault> {
         Ok(match self.next() {
             Some('n') => '\n',
             Some('r') => '\r',
@@ -276,10 +278,10 @@ impl<'a> Parser<'a> {
             Some('f') => '\u{c}',
             Some(c @ ('"' | '\\' | '/')) => c,
             Some('u') => {
-                let unit = self.hexadecimal(4)?;
+                let unit = self.read_hexadecimal(4)?;
                 // JSON writes a character beyond U+FFFF as a pair of surrogates.
                 if (0xd800..0xdc00).contains(&unit) && self.accept("\\u") {
-                    let low = self.hexadecimal(4)?;
+                    let low = self.read_hexadecimal(4)?;
                     let code =
                         0x10000 + ((unit - 0xd800) << 10) + (low.wrapping_sub(0xdc00) & 0x3ff);
                     char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
@@ -288,13 +290,14 @@ impl<'a> Parser<'a> {
                 }
             }
             Some('U') => {
-                char::from_u32(self.hexadecimal(8)?).unwrap_or(char::REPLACEMENT_CHARACTER)
+                char::from_u32(self.read_hexadecimal(8)?).unwrap_or(char::REPLACEMENT_CHARACTER)
             }
             _ => return self.fail("unknown escape sequence; a backslash is written \"\\\\\""),
         })
     }
 
-    fn hexadecimal(&mut self, digits: usize) -> Result<u32, Fault> {
+    /// Reads a number of this many digits.
+    fn read_hexadecimal(&mut self, digits: usize) -> Result<u32, Fault> {
         let Some(number) = self
             .rest()
             .get(..digits)
@@ -307,14 +310,14 @@ impl<'a> Parser<'a> {
         Ok(number)
     }
 
-    /// `<<END` … `END`; with `<<-` the lines may be indented.
-    fn heredoc(&mut self) -> Result<String, Fault> {
+    /// Reads `<<END` … `END`. With `<<-` the lines may be indented.
+    fn read_heredoc(&mut self) -> Result<String, Fault> {
         let start = self.position;
         if !self.accept("<<") {
             return self.fail("a value was expected here");
         }
         let indented = self.accept("-");
-        let marker = self.identifier();
+        let marker = self.read_identifier();
         let (false, Some(first)) = (marker.is_empty(), self.rest().find('\n')) else {
             return self.fail("a marker and a line break were expected after \"<<\"");
         };
@@ -324,15 +327,11 @@ impl<'a> Parser<'a> {
         for line in self.rest().split_inclusive('\n') {
             let content = line.trim_end_matches(['\r', '\n']);
             if content.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']) == marker {
-                let margin = if indented {
-                    lines
-                        .iter()
-                        .map(|line| indentation(line))
-                        .min()
-                        .unwrap_or(0)
-                } else {
-                    0
-                };
+                let mut margin = 0;
+                if indented {
+                    let margins = lines.iter().map(|line| indentation(line));
+                    margin = margins.min().unwrap_or_default();
+                }
                 let text = lines.iter().map(|line| &line[margin..]).collect();
                 // The line break after the marker ends the member and stays.
                 self.position += offset + content.len();

@@ -80,18 +80,22 @@ impl<'a> Evaluator<'a> {
 
 impl Evaluator<'_> {
     pub(crate) fn evaluate(&self, expression: &Expression) -> Value {
-        self.value(expression, None)
+        self.evaluate_in(expression, None)
     }
 
-    pub(super) fn value(&self, expression: &Expression, scope: Enclosing) -> Value {
-        match self.allowance.nested(|| self.outcome(expression, scope)) {
+    /// Evaluates an expression in the scope of the `for` expressions around it.
+    pub(super) fn evaluate_in(&self, expression: &Expression, scope: Enclosing) -> Value {
+        match self
+            .allowance
+            .nested(|| self.evaluate_by_kind(expression, scope))
+        {
             Ok(value) => value,
             Err(stop) => Value::Unknown(stop.at(|| expression.span().and_then(self.place))),
         }
     }
 
     /// Evaluates an expression by its kind.
-    fn outcome(&self, expression: &Expression, scope: Enclosing) -> Outcome {
+    fn evaluate_by_kind(&self, expression: &Expression, scope: Enclosing) -> Outcome {
         match expression {
             Expression::Null(_) => Ok(Value::Null),
             Expression::Bool(value) => Ok(Value::Bool(*value.value())),
@@ -100,33 +104,34 @@ impl Evaluator<'_> {
                 None => unknown("only integers in plain digits are computed"),
             },
             Expression::String(text) => Ok(Value::string(text.value().as_str())),
-            Expression::Array(array) => self.array(array, scope),
-            Expression::Object(object) => self.object(object, scope),
-            Expression::StringTemplate(template) => self.quoted(template, scope),
-            Expression::HeredocTemplate(heredoc) => self.heredoc(heredoc, scope),
-            Expression::Parenthesis(inner) => Ok(self.value(inner.inner(), scope)),
-            Expression::Variable(name) => self.variable(name, scope),
-            Expression::Conditional(conditional) => self.conditional(conditional, scope),
-            Expression::FuncCall(call) => self.call(call, scope),
-            Expression::Traversal(traversal) => self.traversal(traversal, scope),
+            Expression::Array(array) => self.evaluate_array(array, scope),
+            Expression::Object(object) => self.evaluate_object(object, scope),
+            Expression::StringTemplate(template) => self.evaluate_quoted(template, scope),
+            Expression::HeredocTemplate(heredoc) => self.evaluate_heredoc(heredoc, scope),
+            Expression::Parenthesis(inner) => Ok(self.evaluate_in(inner.inner(), scope)),
+            Expression::Variable(name) => self.look_up(name, scope),
+            Expression::Conditional(conditional) => self.evaluate_conditional(conditional, scope),
+            Expression::FuncCall(call) => self.call_function(call, scope),
+            Expression::Traversal(traversal) => self.evaluate_traversal(traversal, scope),
             Expression::UnaryOp(operation) => match operation.operator.value() {
-                UnaryOperator::Not => {
-                    Ok(Value::Bool(!self.value(&operation.expr, scope).as_bool()?))
-                }
+                UnaryOperator::Not => Ok(Value::Bool(
+                    !self.evaluate_in(&operation.expr, scope).as_bool()?,
+                )),
                 UnaryOperator::Neg => no_arithmetic(),
             },
             Expression::BinaryOp(operation) => {
-                let left = self.value(&operation.lhs_expr, scope);
-                let right = self.value(&operation.rhs_expr, scope);
+                let left = self.evaluate_in(&operation.lhs_expr, scope);
+                let right = self.evaluate_in(&operation.rhs_expr, scope);
                 // A comparison may read both values to their ends.
                 self.allowance.spend_on(left.weight() + right.weight())?;
                 binary(*operation.operator.value(), &left, &right)
             }
-            Expression::ForExpr(expression) => self.for_expression(expression, scope),
+            Expression::ForExpr(expression) => self.evaluate_for(expression, scope),
         }
     }
 
-    fn variable(&self, name: &Ident, mut scope: Enclosing) -> Outcome {
+    /// The value of a variable, of the innermost `for` that has it.
+    fn look_up(&self, name: &Ident, mut scope: Enclosing) -> Outcome {
         while let Some(innermost) = scope {
             if innermost.name == name.as_str() {
                 return Ok(innermost.value.clone());
@@ -140,22 +145,22 @@ impl Evaluator<'_> {
     }
 
     /// The value of an item, member or branch, whose failure makes the whole expression fail.
-    fn part(&self, expression: &Expression, scope: Enclosing) -> Outcome {
-        let value = self.value(expression, scope);
+    fn evaluate_part(&self, expression: &Expression, scope: Enclosing) -> Outcome {
+        let value = self.evaluate_in(expression, scope);
         value.failed().map(|()| value)
     }
 
     /// The chosen branch. Both branches must be strings, or primitive values of one kind: other
     /// branches are converted to a common type. A branch that fails and is not chosen does not
     /// matter.
-    fn conditional(&self, conditional: &Conditional, scope: Enclosing) -> Outcome {
+    fn evaluate_conditional(&self, conditional: &Conditional, scope: Enclosing) -> Outcome {
         let mut chosen_branch = &conditional.true_expr;
         let mut other_branch = &conditional.false_expr;
-        if !self.value(&conditional.cond_expr, scope).as_bool()? {
+        if !self.evaluate_in(&conditional.cond_expr, scope).as_bool()? {
             std::mem::swap(&mut chosen_branch, &mut other_branch);
         }
-        let chosen = self.part(chosen_branch, scope)?;
-        let other = self.value(other_branch, scope);
+        let chosen = self.evaluate_part(chosen_branch, scope)?;
+        let other = self.evaluate_in(other_branch, scope);
         if matches!(chosen, Value::Unknown(_)) {
             return Ok(chosen);
         }
@@ -193,16 +198,15 @@ impl Evaluator<'_> {
         }
     }
 
-    fn array(&self, array: &Array, scope: Enclosing) -> Outcome {
-        Value::list(
-            array
-                .iter()
-                .map(|item| self.part(item, scope))
-                .collect::<Outcome<_>>()?,
-        )
+    fn evaluate_array(&self, array: &Array, scope: Enclosing) -> Outcome {
+        let mut items = Vec::with_capacity(array.len());
+        for item in array {
+            items.push(self.evaluate_part(item, scope)?);
+        }
+        Value::list(items)
     }
 
-    fn object(&self, object: &Object, scope: Enclosing) -> Outcome {
+    fn evaluate_object(&self, object: &Object, scope: Enclosing) -> Outcome {
         // The members of an object take more memory than its expressions.
         self.allowance.spend(4 + 4 * object.len())?;
         let mut members = Members::new();
@@ -210,16 +214,16 @@ impl Evaluator<'_> {
             let key = match key {
                 ObjectKey::Ident(name) => name.to_string(),
                 ObjectKey::Expression(expression) => {
-                    self.value(expression, scope).as_string()?.to_string()
+                    self.evaluate_in(expression, scope).as_string()?.to_string()
                 }
             };
-            members.insert(key, self.part(value.expr(), scope)?);
+            members.insert(key, self.evaluate_part(value.expr(), scope)?);
         }
         Value::object(members)
     }
 
     /// Calls a function with evaluated arguments.
-    fn call(&self, call: &FuncCall, scope: Enclosing) -> Outcome {
+    fn call_function(&self, call: &FuncCall, scope: Enclosing) -> Outcome {
         let namespace = call.name.namespace.as_slice();
         let is_core = matches!(namespace, [core] if core.as_str() == "core");
         if !namespace.is_empty() && !is_core {
@@ -228,7 +232,7 @@ impl Evaluator<'_> {
         let name = call.name.name.as_str();
         let mut arguments = Vec::with_capacity(call.args.len());
         for argument in &call.args {
-            let value = self.value(argument, scope);
+            let value = self.evaluate_in(argument, scope);
             // `try` returns its first argument that does not fail, and evaluates no further ones.
             let is_last_needed = name == "try" && value.failed().is_ok();
             arguments.push(value);
@@ -250,33 +254,36 @@ impl Evaluator<'_> {
         self.allowance
             .spend_on(arguments.iter().map(Value::weight).sum())?;
         // The caller's own functions, such as Terragrunt's, hide the common ones.
-        let value = match (self.functions)(name, &arguments)
-            .unwrap_or_else(|| functions::call(name, &arguments))
-        {
+        let outcome = match (self.functions)(name, &arguments) {
+            Some(outcome) => outcome,
+            None => functions::call(name, &arguments),
+        };
+        let value = match outcome {
+            Ok(value) => value,
             // The reason of a function is about one of its arguments.
-            Err(Stop::Failure(reason)) => failure(format!("`{name}`: {reason}")),
-            outcome => outcome,
-        }?;
+            Err(Stop::Failure(reason)) => return failure(format!("`{name}`: {reason}")),
+            Err(stop) => return Err(stop),
+        };
         self.allowance.spend_on(value.weight())?;
         Ok(value)
     }
 
-    fn traversal(&self, traversal: &Traversal, scope: Enclosing) -> Outcome {
+    fn evaluate_traversal(&self, traversal: &Traversal, scope: Enclosing) -> Outcome {
         if matches!(&traversal.expr, Expression::Number(number) if written(number).starts_with('-'))
         {
             // To the language the sign belongs to the whole of `-1[0]`.
             return no_arithmetic();
         }
-        let value = self.value(&traversal.expr, scope);
+        let value = self.evaluate_in(&traversal.expr, scope);
         if let Expression::Array(_) | Expression::Object(_) = unwrapped(&traversal.expr) {
             // A part that is not computed may fail, and the whole with it.
             value.known()?;
         }
-        self.traverse(value, &traversal.operators, scope)
+        self.follow_operators(value, &traversal.operators, scope)
     }
 
     /// Follows operators from a value: attributes, indexes and splats.
-    fn traverse(
+    fn follow_operators(
         &self,
         mut value: Value,
         operators: &[Decorated<TraversalOperator>],
@@ -293,10 +300,12 @@ impl Evaluator<'_> {
                     &Value::Int(i64::try_from(*number.value()).unwrap_or(i64::MAX)),
                 )?,
                 TraversalOperator::Index(expression) => {
-                    index(&value, &self.part(expression, scope)?)?
+                    index(&value, &self.evaluate_part(expression, scope)?)?
                 }
                 // `[*]` applies everything after it to each item.
-                TraversalOperator::FullSplat(_) => return self.splat(&value, rest, scope),
+                TraversalOperator::FullSplat(_) => {
+                    return self.follow_for_each_item(&value, rest, scope);
+                }
                 // `.*` applies only the attributes after it to each item, and an index to the
                 // whole list.
                 TraversalOperator::AttrSplat(_) => {
@@ -307,8 +316,10 @@ impl Evaluator<'_> {
                         })
                         .unwrap_or(rest.len());
                     let (attributes, others) = rest.split_at(first_other);
-                    let list = self.splat(&value, attributes, scope)?;
-                    return self.allowance.nested(|| self.traverse(list, others, scope));
+                    let list = self.follow_for_each_item(&value, attributes, scope)?;
+                    return self
+                        .allowance
+                        .nested(|| self.follow_operators(list, others, scope));
                 }
             };
         }
@@ -317,7 +328,7 @@ impl Evaluator<'_> {
 
     /// Follows operators from each item of a list. A value that is no list is a list of one; null
     /// is an empty one.
-    fn splat(
+    fn follow_for_each_item(
         &self,
         value: &Value,
         operators: &[Decorated<TraversalOperator>],
@@ -333,7 +344,7 @@ impl Evaluator<'_> {
         for item in items {
             let result = self
                 .allowance
-                .nested(|| self.traverse(item.clone(), operators, scope))?;
+                .nested(|| self.follow_operators(item.clone(), operators, scope))?;
             result.failed()?;
             results.push(result);
         }
@@ -341,25 +352,25 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates `[for …]` and `{for …}`. With `...`, items with the same key become a list.
-    fn for_expression(&self, expression: &ForExpr, scope: Enclosing) -> Outcome {
+    fn evaluate_for(&self, expression: &ForExpr, scope: Enclosing) -> Outcome {
         let intro = &expression.intro;
         let names = [intro.key_var.as_ref(), Some(&intro.value_var)];
         let condition = expression.cond.as_ref().map(|condition| &condition.expr);
         let mut items = Vec::new();
         let mut members: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        self.each(names, &intro.collection_expr, scope, |inner| {
+        self.for_each_item(names, &intro.collection_expr, scope, |inner| {
             if let Some(condition) = condition
-                && !self.value(condition, inner).as_bool()?
+                && !self.evaluate_in(condition, inner).as_bool()?
             {
                 return Ok(());
             }
-            let value = self.part(&expression.value_expr, inner)?;
+            let value = self.evaluate_part(&expression.value_expr, inner)?;
             let Some(key) = &expression.key_expr else {
                 items.push(value);
                 return Ok(());
             };
             let same = members
-                .entry(self.value(key, inner).as_string()?.to_string())
+                .entry(self.evaluate_in(key, inner).as_string()?.to_string())
                 .or_default();
             // Only `...` allows a key more than once, and then makes a list of its values.
             if !same.is_empty() && !expression.grouping {
@@ -384,7 +395,7 @@ impl Evaluator<'_> {
     }
 
     /// Runs a step for each item of a collection, with the variables for its key and its value.
-    pub(super) fn each(
+    pub(super) fn for_each_item(
         &self,
         names: [Option<&Decorated<Ident>>; 2],
         collection: &Expression,
@@ -392,7 +403,7 @@ impl Evaluator<'_> {
         mut step: impl FnMut(Enclosing) -> Outcome<()>,
     ) -> Outcome<()> {
         let [key_name, value_name] = names.map(|name| name.map_or("", |name| name.as_str()));
-        let collection = self.value(collection, scope);
+        let collection = self.evaluate_in(collection, scope);
         let mut items = Vec::new();
         match collection.known_itself()? {
             Value::List(list) => {
@@ -470,10 +481,10 @@ fn no_arithmetic<T>() -> Outcome<T> {
 
 /// `object.name`.
 fn attribute(object: &Members, name: &str) -> Outcome {
-    object
-        .get(name)
-        .cloned()
-        .map_or_else(|| failure(format!("there is no attribute \"{name}\"")), Ok)
+    match object.get(name) {
+        Some(value) => Ok(value.clone()),
+        None => failure(format!("there is no attribute \"{name}\"")),
+    }
 }
 
 /// `collection[index]`. The index may be secret.
@@ -482,10 +493,10 @@ fn index(collection: &Value, index: &Value) -> Outcome {
         Value::List(list) => list.get(index.as_index()?),
         other => other.as_object()?.get(&*index.comparable()?.as_string()?),
     };
-    item.cloned().map_or_else(
-        || failure("the index is past the end of the list, or no key of the object"),
-        Ok,
-    )
+    match item {
+        Some(item) => Ok(item.clone()),
+        None => failure("the index is past the end of the list, or no key of the object"),
+    }
 }
 
 /// Whether an expression refers to a variable or calls a function.
@@ -505,9 +516,10 @@ fn unwrapped(mut expression: &Expression) -> &Expression {
     expression
 }
 
+/// A number as it is written in the file.
 fn written(number: &Formatted<hcl_edit::Number>) -> String {
-    number.as_repr().map_or_else(
-        || number.value().to_string(),
-        |written| String::from(&**written),
-    )
+    match number.as_repr() {
+        Some(written) => String::from(&**written),
+        None => number.value().to_string(),
+    }
 }

@@ -38,10 +38,10 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates a template between quotes.
-    pub(super) fn quoted(&self, template: &Template, scope: Enclosing) -> Outcome {
+    pub(super) fn evaluate_quoted(&self, template: &Template, scope: Enclosing) -> Outcome {
         match template.as_single_element() {
             Some(Element::Interpolation(interpolation)) => {
-                Ok(self.value(&interpolation.expr, scope))
+                Ok(self.evaluate_in(&interpolation.expr, scope))
             }
             _ => self.text(template, Form::Quoted, scope),
         }
@@ -49,7 +49,7 @@ impl Evaluator<'_> {
 
     /// Evaluates a heredoc. The parser removes the indentation of `<<-` by rules that differ from
     /// HCL's, so the text is parsed again.
-    pub(super) fn heredoc(&self, heredoc: &HeredocTemplate, scope: Enclosing) -> Outcome {
+    pub(super) fn evaluate_heredoc(&self, heredoc: &HeredocTemplate, scope: Enclosing) -> Outcome {
         let span = heredoc.span().unwrap_or_default();
         let location = (self.place)(span.clone());
         let source = location
@@ -99,7 +99,7 @@ impl Evaluator<'_> {
             match element {
                 Element::Literal(literal) => self.push(pieces, Piece::Text(literal.to_string()))?,
                 Element::Interpolation(interpolation) => {
-                    self.interpolate(&self.value(&interpolation.expr, scope), pieces)?;
+                    self.interpolate(&self.evaluate_in(&interpolation.expr, scope), pieces)?;
                 }
                 Element::Directive(directive) => match &**directive {
                     Directive::If(directive) => self.if_directive(directive, scope, pieces)?,
@@ -147,7 +147,7 @@ impl Evaluator<'_> {
         scope: Enclosing,
         pieces: &mut Vec<Piece>,
     ) -> Outcome<()> {
-        let condition = self.value(&directive.if_expr.cond_expr, scope);
+        let condition = self.evaluate_in(&directive.if_expr.cond_expr, scope);
         condition.failed()?;
         let Value::Unknown(unknown) = &condition else {
             return self.branch(directive, condition.as_bool()?, scope, pieces);
@@ -189,7 +189,7 @@ impl Evaluator<'_> {
     ) -> Outcome<()> {
         let intro = &directive.for_expr;
         let names = [intro.key_var.as_ref(), Some(&intro.value_var)];
-        let result = self.each(names, &intro.collection_expr, scope, |inner| {
+        let result = self.for_each_item(names, &intro.collection_expr, scope, |inner| {
             self.template(&intro.template, inner, pieces)
         });
         match result {
