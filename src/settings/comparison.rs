@@ -292,12 +292,12 @@ fn excluded_globs(filters: &[RootFilter]) -> Vec<&Glob> {
 
 /// No list includes all root modules, and a path without a glob makes a directory one.
 fn compare_included(before: &[&Glob], now: &[&Glob]) -> Effect {
+    let has_only_globs = before.iter().all(|glob| glob.glob().contains('*'));
     match (before.is_empty(), now.is_empty()) {
         (true, true) => Effect::Equal,
-        (true, false) => Effect::Looser,
-        (false, true) if before.iter().all(|glob| glob.glob().contains('*')) => Effect::Stricter,
-        (false, true) => Effect::Looser,
         (false, false) => stricter_if_more(before, now),
+        (false, true) if has_only_globs => Effect::Stricter,
+        (true, false) | (false, true) => Effect::Looser,
     }
 }
 

@@ -324,11 +324,9 @@ impl VerifyReport<'_> {
         let Self {
             verification, ui, ..
         } = self;
-        verification
-            .roots
-            .iter()
-            .flat_map(text::checked)
-            .for_each(|line| ui.verbose(&line));
+        for line in verification.roots.iter().flat_map(text::lines_about_checks) {
+            ui.verbose(&line);
+        }
         let failures = self.failures(ui.stderr_style.verbose);
         ui.error(&failures);
         if ui.format == OutputFormat::Text
@@ -337,8 +335,10 @@ impl VerifyReport<'_> {
         {
             ui.status("");
         }
-        ui.print(&self.rendered(ui.format, ui.stdout_style));
-        self.summary().iter().for_each(|line| ui.status(line));
+        ui.print(&self.render(ui.format, ui.stdout_style));
+        for line in self.summary() {
+            ui.status(&line);
+        }
     }
 
     /// Returns a summary of the checks and their results.
@@ -358,10 +358,11 @@ impl VerifyReport<'_> {
             .any(|root| root.suppressed.base > 0);
         let mut is_well = false;
         if verification.errors.is_empty() && !has_problems && !has_suppressed {
-            let well = text::well(verification.roots);
-            is_well = well.is_some();
-            lines.extend(well.unwrap_or_default());
-            lines.extend(text::published(
+            if let Some(ok_lines) = text::lines_if_ok(verification.roots) {
+                is_well = true;
+                lines.extend(ok_lines);
+            }
+            lines.extend(text::published_line(
                 verification.roots,
                 verification.run.is_online,
             ));
@@ -376,7 +377,7 @@ impl VerifyReport<'_> {
 
         let is_one =
             many.is_none() || (verification.roots.len() == 1 && verification.coverage.len() == 1);
-        let total = text::summary(*verification);
+        let total = text::summary_line(*verification);
         // Root modules are not counted if the other lines or the failures show which ones there
         // are.
         let is_coverage_clear = if is_well {
@@ -391,11 +392,11 @@ impl VerifyReport<'_> {
             lines.extend(coverage::lines(verification.coverage));
         }
         if !is_one {
-            lines.extend(text::about_the_change(verification.findings));
+            lines.extend(text::line_about_change(verification.findings));
         }
         lines.extend(self.unrecognised.iter().cloned());
-        lines.extend(text::exempted(verification.roots));
-        lines.extend(text::suppressed(verification.roots));
+        lines.extend(text::exempted_line(verification.roots));
+        lines.extend(text::suppressed_line(verification.roots));
         lines
     }
 
@@ -424,20 +425,16 @@ impl VerifyReport<'_> {
 
     /// Returns the reasons why something was not checked, by cause.
     fn failures(&self, all: bool) -> Vec<Diagnostic> {
-        by_cause(
-            self.verification
-                .errors
-                .iter()
-                .map(|error| (error.root(), error)),
-            self.many,
-            all,
-        )
+        let errors = self.verification.errors.iter();
+        by_cause(errors.map(|error| (error.root(), error)), self.many, all)
     }
 
     /// Returns the failures by cause, then the findings.
     fn causes(&self, all: bool) -> Vec<Diagnostic> {
         let findings = text::causes(self.verification, Severity::Note, self.many, all);
-        self.failures(all).into_iter().chain(findings).collect()
+        let mut causes = self.failures(all);
+        causes.extend(findings);
+        causes
     }
 
     fn write(&self, files: &[ReportFile]) -> anyhow::Result<()> {
@@ -449,7 +446,7 @@ impl VerifyReport<'_> {
                 ..self.ui.stdout_style
             };
             let attempt = || format!("cannot write the report {}", path.display());
-            let text = self.ui.safe(&self.rendered(*format, style), *format);
+            let text = self.ui.safe(&self.render(*format, style), *format);
             // A pull request may have put a link there, which leads to any file.
             report_paths::refuse_links(path)?;
             std::fs::write(path, text).with_context(attempt)?;
@@ -457,7 +454,7 @@ impl VerifyReport<'_> {
         Ok(())
     }
 
-    fn rendered(&self, format: OutputFormat, style: TextStyle) -> String {
+    fn render(&self, format: OutputFormat, style: TextStyle) -> String {
         let verification = self.verification;
         match format {
             OutputFormat::Json => json::verify(verification),
@@ -466,7 +463,7 @@ impl VerifyReport<'_> {
             OutputFormat::Gitlab => gitlab::report(verification),
             OutputFormat::Html => html::verify(&self.causes(true), verification, &self.uses),
             OutputFormat::Junit => junit::report(verification),
-            _ => text::findings(verification, self.ui.least_severity(), self.many, style),
+            _ => text::findings_as_text(verification, self.ui.least_severity(), self.many, style),
         }
     }
 }

@@ -11,7 +11,7 @@ use provlock::provider::{Dialect, Platform};
 use provlock::settings::PlatformSelection;
 
 use super::lock::{find_not_covered, h1_count};
-use super::verify::names;
+use super::verify::platforms_in_words;
 
 /// Fact about a root module that was locked, in the order of the lines.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,7 +97,7 @@ fn not_compared(locked: &LockedRootModule) -> Option<Hint> {
     let settings = &locked.prepared.root.settings.platforms;
     let compared = &locked.prepared.platforms;
     if !locked.prepared.platforms_are_named {
-        return Some(Hint::LookedAtOnly(names(compared)));
+        return Some(Hint::LookedAtOnly(platforms_in_words(compared)));
     }
     match (settings, compared) {
         (Some(PlatformSelection::These(named)), PlatformSelection::These(compared)) => {
@@ -106,7 +106,9 @@ fn not_compared(locked: &LockedRootModule) -> Option<Hint> {
             if others.is_empty() {
                 return None;
             }
-            Some(Hint::NotLookedAt(names(&PlatformSelection::These(others))))
+            Some(Hint::NotLookedAt(platforms_in_words(
+                &PlatformSelection::These(others),
+            )))
         }
         (Some(PlatformSelection::All), PlatformSelection::These(_)) => {
             Some(Hint::NotLookedAt("the other platforms".to_owned()))

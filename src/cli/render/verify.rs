@@ -82,7 +82,7 @@ impl<'a> Verification<'a> {
 
 /// The findings of at least this severity as text, with a blank line after each; findings of many
 /// root modules by cause.
-pub(crate) fn findings(
+pub(crate) fn findings_as_text(
     verification: Verification<'_>,
     least: Severity,
     many: Option<Many<'_>>,
@@ -118,7 +118,7 @@ pub(crate) fn causes(
 /// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`, and a line for each
 /// provider whose registry was asked how it authenticates the locked version: `live/a:
 /// hashicorp/aws: signed by 34365D95...`
-pub(crate) fn checked(root: &VerifiedRoot) -> Vec<String> {
+pub(crate) fn lines_about_checks(root: &VerifiedRoot) -> Vec<String> {
     let VerifiedRoot {
         path,
         dialect,
@@ -135,7 +135,7 @@ pub(crate) fn checked(root: &VerifiedRoot) -> Vec<String> {
     }
     let mut checked_platforms = "no platform, because none is set".to_owned();
     if let Some(platforms) = platforms {
-        checked_platforms = names(platforms);
+        checked_platforms = platforms_in_words(platforms);
         if root.has_unknown_platforms {
             checked_platforms += " (not confirmed)";
         }
@@ -144,7 +144,7 @@ pub(crate) fn checked(root: &VerifiedRoot) -> Vec<String> {
     let path = path.display();
     let mut lines = vec![format!(
         "{path}: dialect {dialect} ({}); checked {checked} for {checked_platforms}",
-        reason(*dialect_reason)
+        dialect_reason_in_words(*dialect_reason)
     )];
     for (address, authentication) in authentications {
         lines.push(format!(
@@ -157,7 +157,7 @@ pub(crate) fn checked(root: &VerifiedRoot) -> Vec<String> {
 }
 
 /// `linux_amd64 and darwin_arm64`, or `all platforms`
-pub(crate) fn names(platforms: &PlatformSelection) -> String {
+pub(crate) fn platforms_in_words(platforms: &PlatformSelection) -> String {
     match platforms {
         PlatformSelection::All => "all platforms".to_owned(),
         PlatformSelection::These(platforms) => enumerate(platforms),
@@ -165,7 +165,7 @@ pub(crate) fn names(platforms: &PlatformSelection) -> String {
 }
 
 /// Returns the words for the reason of a dialect.
-pub(crate) fn reason(reason: DialectReason) -> &'static str {
+pub(crate) fn dialect_reason_in_words(reason: DialectReason) -> &'static str {
     match reason {
         DialectReason::Named => "the flag or PROVLOCK_DIALECT",
         DialectReason::Settings => "provlock.toml",
@@ -181,10 +181,10 @@ pub(crate) fn reason(reason: DialectReason) -> &'static str {
 }
 
 /// `2 errors and 1 warning in .terraform.lock.hcl`; `None` without findings.
-pub(crate) fn summary(verification: Verification<'_>) -> Option<String> {
+pub(crate) fn summary_line(verification: Verification<'_>) -> Option<String> {
     let mut files = BTreeSet::new();
     for (root, finding) in verification.all() {
-        files.extend(file(root, finding));
+        files.extend(file_of(root, finding));
     }
     let shown: Vec<_> = files
         .iter()
@@ -221,14 +221,18 @@ fn numbers_in_words(findings: &[&Diagnostic]) -> String {
 }
 
 /// `1 warning about the change as a whole`; `None` without such findings.
-pub(crate) fn about_the_change(findings: &[Diagnostic]) -> Option<String> {
-    let numbers = numbers_in_words(&findings.iter().collect::<Vec<_>>());
-    (!findings.is_empty()).then(|| format!("{numbers} about the change as a whole"))
+pub(crate) fn line_about_change(findings: &[Diagnostic]) -> Option<String> {
+    if findings.is_empty() {
+        return None;
+    }
+    let findings: Vec<_> = findings.iter().collect();
+    let numbers = numbers_in_words(&findings);
+    Some(format!("{numbers} about the change as a whole"))
 }
 
 /// `Not required, because of [without-platforms]: acme/old for darwin_arm64`; `None` without
 /// exempted providers.
-pub(crate) fn exempted(roots: &[VerifiedRoot]) -> Option<String> {
+pub(crate) fn exempted_line(roots: &[VerifiedRoot]) -> Option<String> {
     let exempted: BTreeSet<_> = roots.iter().flat_map(|root| &root.exempted).collect();
     if exempted.is_empty() {
         return None;
@@ -243,7 +247,7 @@ pub(crate) fn exempted(roots: &[VerifiedRoot]) -> Option<String> {
 }
 
 /// `Suppressed: 1 finding by comments`; `None` without such findings.
-pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
+pub(crate) fn suppressed_line(roots: &[VerifiedRoot]) -> Option<String> {
     // Codes that settings and flags allow do not suppress single findings.
     let mut by_comments = 0;
     let mut by_base = 0;
@@ -268,7 +272,7 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
 
 /// The OK lines of a run without findings, of at most 80 columns: `OK: 3 providers locked as
 /// required, for linux_amd64`. `None` without a lock file.
-pub(crate) fn well(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
+pub(crate) fn lines_if_ok(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
     let mut compared = roots_with_comparison(roots);
     // A lock file that was not read is not OK.
     compared.retain(|root| root.unread == 0);
@@ -310,7 +314,7 @@ fn roots_with_comparison(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {
 }
 
 /// The line for a run that compared all hashes with the registries.
-pub(crate) fn published(roots: &[VerifiedRoot], online: bool) -> Option<String> {
+pub(crate) fn published_line(roots: &[VerifiedRoot], online: bool) -> Option<String> {
     if !online {
         return None;
     }
@@ -508,7 +512,7 @@ fn is_about_unknown(code: Code) -> bool {
 /// names take too much room.
 fn for_platforms(what: &str, platforms: &PlatformSelection) -> String {
     const COLUMNS: usize = 80;
-    let named = format!("{what}, for {}", names(platforms));
+    let named = format!("{what}, for {}", platforms_in_words(platforms));
     match platforms {
         PlatformSelection::These(platforms) if named.len() > COLUMNS => {
             format!("{what}, for {}", count(platforms.len(), "platform"))
@@ -518,7 +522,7 @@ fn for_platforms(what: &str, platforms: &PlatformSelection) -> String {
 }
 
 /// The file of a finding; for a finding without a position in a root module, the lock file.
-fn file<'a>(root: Option<&'a VerifiedRoot>, finding: &'a Diagnostic) -> Option<&'a Path> {
+fn file_of<'a>(root: Option<&'a VerifiedRoot>, finding: &'a Diagnostic) -> Option<&'a Path> {
     match finding.labels.first() {
         Some(label) => Some(label.location.path()),
         None => root.map(|root| root.lock_path.as_path()),

@@ -15,7 +15,7 @@ use provlock::system::Environment;
 use crate::cli::args::{AgeArgs, ModuleArgs, SourceArgs};
 use crate::cli::environment::{proxies, read_environment, shown_url};
 use crate::cli::render::style::count;
-use crate::cli::render::verify::{names, reason};
+use crate::cli::render::verify::{dialect_reason_in_words, platforms_in_words};
 use crate::cli::ui::Ui;
 
 /// Shows the events of a session, and clears the progress at its end.
@@ -145,8 +145,8 @@ impl EventDisplay<'_> {
         };
         let (path, reason, platforms) = (
             root.path().display(),
-            reason(*dialect_reason),
-            names(platforms),
+            dialect_reason_in_words(*dialect_reason),
+            platforms_in_words(platforms),
         );
         self.ui.verbose(&format!(
             "{path}: dialect {dialect} ({reason}); {platforms} ({named_by})"

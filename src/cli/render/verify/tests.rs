@@ -32,10 +32,10 @@ fn what_is_well_is_said_in_a_line() {
     };
     let two = || Some(these(&["linux_amd64", "darwin_arm64"]));
     let well = |roots: &[VerifiedRoot], online| {
-        let lines = well(roots)
+        let lines = lines_if_ok(roots)
             .unwrap()
             .into_iter()
-            .chain(published(roots, online));
+            .chain(published_line(roots, online));
         lines
             .chain(not_checked(roots, online))
             .collect::<Vec<_>>()
@@ -118,7 +118,7 @@ fn what_is_well_fits_the_terminal() {
         for platforms in [None, Some(platforms), Some(PlatformSelection::All)] {
             let many: Vec<_> = (0..300).map(|_| root(platforms.clone(), 10)).collect();
             for roots in [&many[..1], &many] {
-                let lines = well(roots).into_iter().flatten();
+                let lines = lines_if_ok(roots).into_iter().flatten();
                 let lines = lines
                     .chain(not_checked(roots, true))
                     .chain(not_checked(roots, false));
@@ -127,7 +127,7 @@ fn what_is_well_fits_the_terminal() {
         }
     }
     let these: PlatformSelection = names.iter().map(|name| name.parse().unwrap()).collect();
-    let lines = well(&[root(Some(these), 3)]).unwrap();
+    let lines = lines_if_ok(&[root(Some(these), 3)]).unwrap();
     assert_eq!(
         lines[0],
         "OK: 3 providers locked as required, for 5 platforms"
@@ -140,10 +140,10 @@ fn without_a_lock_file_nothing_is_well() {
         has_lock_file: false,
         ..root(None, 0)
     };
-    assert_eq!(well(std::slice::from_ref(&unlocked)), None);
-    assert_eq!(well(&[]), None);
+    assert_eq!(lines_if_ok(std::slice::from_ref(&unlocked)), None);
+    assert_eq!(lines_if_ok(&[]), None);
     assert_eq!(
-        (published(&[unlocked], true), not_checked(&[], false)),
+        (published_line(&[unlocked], true), not_checked(&[], false)),
         (None, Vec::new())
     );
 }
