@@ -21,7 +21,7 @@ use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::installed::{Installed, Manifest};
 use crate::modules::local::{self, is_local};
 use crate::provider::ConstraintList;
-use crate::system::boundary::refused;
+use crate::system::boundary::outside_error;
 use crate::system::files::join;
 use crate::system::{Tree, canonicalize, links};
 
@@ -315,7 +315,7 @@ impl Walk<'_> {
             let message = format!("module \"{key}\" comes from {remote} without encryption");
             let warning = Diagnostic::warning(Code::InvalidConfiguration, message)
                 .note("an attacker in the network can change what it requires");
-            let located = call.located(warning);
+            let located = call.at_call(warning);
             self.result.warnings.push(located.help("use an https URL"));
         }
     }
@@ -432,7 +432,7 @@ impl Walk<'_> {
                     .join("modules.json"),
             );
             let manifest = if self.input.cache.boundary.is_outside(&path) {
-                self.skip([refused(&path)]);
+                self.skip([outside_error(&path)]);
                 Manifest::default()
             } else {
                 Manifest::read(&path).unwrap_or_else(|error| {

@@ -128,7 +128,7 @@ impl Calling<'_> {
 
     /// An error about the call, with the location from which the user's own modules lead to it.
     pub(super) fn error(&self, code: Code, message: impl Into<Message>) -> Diagnostic {
-        self.located(Diagnostic::error(code, message))
+        self.at_call(Diagnostic::error(code, message))
     }
 
     /// The error for a called module outside of the repository.
@@ -141,7 +141,7 @@ impl Calling<'_> {
             .help(boundary::help())
     }
 
-    pub(super) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
+    pub(super) fn at_call(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic.at_called(
             self.caller.own_call,
             self.call.location.clone(),
@@ -167,7 +167,7 @@ pub(super) struct Visit<'a> {
 impl Visit<'_> {
     pub(super) fn error(&self, what: &str) -> Diagnostic {
         let key = self.calling.key;
-        let message = Message::naming(&self.path.shown(), |path| {
+        let message = Message::naming(&self.path.shown_path(), |path| {
             format!("module \"{key}\" is in {path}, {what}")
         });
         self.calling.error(Code::InvalidConfiguration, message)

@@ -14,7 +14,7 @@ use crate::modules::ModuleSource;
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::local::{self, is_local};
 use crate::provider::{ConstraintList, Dialect, ProviderAddress};
-use crate::system::boundary::refused;
+use crate::system::boundary::outside_error;
 use crate::system::files::join;
 use crate::system::{Boundary, Tree};
 
@@ -121,7 +121,7 @@ impl Module {
         let mut refused_files = Vec::new();
         let unread = files::module_files(&outside, dialect);
         for name in unread.primary.iter().chain(&unread.overrides) {
-            refused_files.push(refused(&shown_file(shown, name, is_fetched)));
+            refused_files.push(outside_error(&shown_file(shown, name, is_fetched)));
         }
         let module = Self::merge(shown, &inside, merged, dialect, |name| {
             let path = directory.join(name);
@@ -141,12 +141,12 @@ impl Module {
     }
 
     /// A directory that was not read, because it resolves to one outside of the repository.
-    pub(super) fn refused(directory: &Path, dialect: Dialect) -> Self {
+    pub(super) fn outside_of_repository(directory: &Path, dialect: Dialect) -> Self {
         let module = Self::new(directory, MergedFiles::default(), &[], dialect);
         Self {
             empty: true,
             may_be_root: true,
-            refused: vec![refused(directory)],
+            refused: vec![outside_error(directory)],
             ..module
         }
     }
@@ -156,7 +156,7 @@ impl Module {
     /// have both.
     pub(super) fn of_files(root: &RootFiles, dialect: Dialect) -> Self {
         let names: Vec<_> = root.files.keys().cloned().collect();
-        let directory = root.module().shown();
+        let directory = root.module().shown_path();
         let mut module = Self::merge(
             &directory,
             &names,

@@ -10,7 +10,7 @@ use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::requested_hosts::RequestedHosts;
 use crate::modules::{Getter, ModuleFetcher, ModuleSource, RemoteSource};
 use crate::provider::Dialect;
-use crate::system::boundary::refused;
+use crate::system::boundary::outside_error;
 use crate::system::parallel::{Permits, cores};
 use crate::system::{Boundary, OnceMap, Secrets, Tree};
 
@@ -111,7 +111,7 @@ impl ModuleCache {
         } else {
             &anywhere
         };
-        let module = self.kept(canonical, shown, dialect, boundary, || listing.into_names());
+        let module = self.get_or_read(canonical, shown, dialect, boundary, || listing.into_names());
         if self.listed.fetch_add(module.size(), Ordering::Relaxed) > LISTED_KEPT {
             self.modules.remove(&(canonical.to_owned(), dialect));
         }
@@ -138,7 +138,7 @@ impl ModuleCache {
             return Ok(None);
         };
         if let Some(path) = request.remote().and_then(|source| self.outside(source)) {
-            return Err(refused(&path).into());
+            return Err(outside_error(&path).into());
         }
         if let Some(host) = self.refused_host(request) {
             return Err(not_requested(&host).into());
@@ -153,7 +153,7 @@ impl ModuleCache {
         if self.fetcher.as_ref()?.is_offline() {
             return None;
         }
-        self.requested_hosts.get()?.refused(request)
+        self.requested_hosts.get()?.refused_host(request)
     }
 
     /// Whether modules are read without the network.
@@ -237,7 +237,7 @@ impl ModuleCache {
         shown: &Path,
         dialect: Dialect,
     ) -> Arc<Module> {
-        self.kept(canonical, shown, dialect, &self.boundary, || {
+        self.get_or_read(canonical, shown, dialect, &self.boundary, || {
             DirectoryListing::names_in(self.tree(), shown)
         })
     }
@@ -265,7 +265,7 @@ impl ModuleCache {
 
     /// The module with this canonical path, whose files have these names and may lead anywhere in
     /// the boundary, if it must be read.
-    fn kept(
+    fn get_or_read(
         &self,
         canonical: &Path,
         shown: &Path,
@@ -276,7 +276,7 @@ impl ModuleCache {
         self.modules
             .get_or_compute(&(canonical.to_owned(), dialect), || {
                 if self.boundary.excludes(canonical) {
-                    return Arc::new(Module::refused(shown, dialect));
+                    return Arc::new(Module::outside_of_repository(shown, dialect));
                 }
                 self.read(names(), shown, shown, dialect, boundary)
             })

@@ -55,7 +55,12 @@ pub(crate) fn read_resolved(
         let Ok(canonical) = canonicalize(&directory) else {
             return;
         };
-        let module = cache.fetched_module(&canonical, &directory, &module.shown(), options.dialect);
+        let module = cache.fetched_module(
+            &canonical,
+            &directory,
+            &module.shown_path(),
+            options.dialect,
+        );
         let providers: BTreeSet<_> = module
             .declarations
             .iter()

@@ -361,7 +361,7 @@ impl ModuleCall {
     }
 
     /// Adds the locations of the call to a diagnostic.
-    pub(crate) fn located(&self, diagnostic: Diagnostic) -> Diagnostic {
+    pub(crate) fn at_call(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic.at_called(self.own_call.as_ref(), self.location.clone(), "called here")
     }
 

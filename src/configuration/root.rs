@@ -80,7 +80,9 @@ impl RootFiles {
     /// Whether a location is in a file of the user's own, and not in a fetched one.
     pub(super) fn is_own(&self, location: &Location) -> bool {
         match &self.module {
-            Some(package @ ModulePath::Package(_)) => !location.path().starts_with(package.shown()),
+            Some(package @ ModulePath::Package(_)) => {
+                !location.path().starts_with(package.shown_path())
+            }
             Some(ModulePath::Directory(_)) | None => true,
         }
     }
@@ -126,10 +128,10 @@ impl ModulePath {
     }
 
     /// The directory as the user knows it.
-    pub(super) fn shown(&self) -> PathBuf {
+    pub(super) fn shown_path(&self) -> PathBuf {
         match self {
             Self::Directory(path) => path.clone(),
-            Self::Package(module) => module.shown(),
+            Self::Package(module) => module.shown_path(),
         }
     }
 

@@ -337,11 +337,11 @@ impl<'a> Scope<'a> {
                 .origin
                 .withhold(Unknown::new(reason, Some(variable.location.clone())));
         }
-        Ok(given.map(|given| Self::given(variable, &given, is_text)))
+        Ok(given.map(|given| Self::parse_given(variable, &given, is_text)))
     }
 
     /// The value that the user gives to a variable.
-    fn given(variable: &Variable, given: &VariableValue, is_text: bool) -> Value {
+    fn parse_given(variable: &Variable, given: &VariableValue, is_text: bool) -> Value {
         let text = match given {
             VariableValue::InFile(value) | VariableValue::InFileOfFlag(value) => {
                 return value.clone();

@@ -333,7 +333,7 @@ impl StateStorage {
         for name in names {
             let old = before.arguments.get(*name);
             let new = self.arguments.get(*name);
-            changes.push(match (shown(old), shown(new)) {
+            changes.push(match (shown_value(old), shown_value(new)) {
                 (Some(old), Some(new)) => format!("{name} {old:?} → {new:?}"),
                 (None, Some(new)) if old.is_none() => format!("{name} {new:?}"),
                 (Some(old), None) if new.is_none() => format!("{name} {old:?} → none"),
@@ -481,7 +481,7 @@ fn differing_arguments<'a>(one: &'a StateStorage, other: &'a StateStorage) -> Ve
     names
 }
 
-fn shown(argument: Option<&StorageArgument>) -> Option<&str> {
+fn shown_value(argument: Option<&StorageArgument>) -> Option<&str> {
     argument?.shown.as_deref()
 }
 

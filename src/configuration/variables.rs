@@ -184,7 +184,7 @@ impl InputVariables {
         let mut sources = Vec::new();
         for path in automatic_files(tree, root) {
             sources.push(if self.boundary.is_link_out(&path) {
-                Err(boundary::refused(&path).into())
+                Err(boundary::outside_error(&path).into())
             } else {
                 values(tree, &path, &texts, VariableValue::InFile)
             });

@@ -31,7 +31,7 @@ use crate::modules::installed::Manifest;
 use crate::modules::local::{self, is_local};
 use crate::provider::{ConstraintList, Dialect, ProviderAddress};
 use crate::system::Tree;
-use crate::system::boundary::refused;
+use crate::system::boundary::outside_error;
 use crate::system::files::join;
 
 /// Maximum depth of calls.
@@ -374,7 +374,7 @@ impl<'a> Walk<'a> {
             };
         for (path, name) in files {
             if cache.boundary.is_outside(&path) {
-                self.skip([refused(&path)]);
+                self.skip([outside_error(&path)]);
                 continue;
             }
             let source = cache.texts.read(cache.tree(), &path, &path);
@@ -449,14 +449,15 @@ impl<'a> Walk<'a> {
     fn follow(&mut self, caller: &Caller<'_>, calls: &[Call]) -> Targets {
         let mut all = Targets::Same;
         for call in calls {
-            if self.call(caller, call) == Targets::ByCaller {
+            if self.follow_call(caller, call) == Targets::ByCaller {
                 all = Targets::ByCaller;
             }
         }
         all
     }
 
-    fn call(&mut self, caller: &Caller<'_>, call: &Call) -> Targets {
+    /// Follows a call, and notes its origin for all that is unknown below.
+    fn follow_call(&mut self, caller: &Caller<'_>, call: &Call) -> Targets {
         let calling = Calling {
             caller,
             call,
@@ -568,10 +569,10 @@ impl<'a> Walk<'a> {
         };
         // Behind a link, `path.module` is a different path. Errors name the link if it leads out of
         // the repository.
-        let written = ModulePath::Directory(local::directory(&caller.path.shown(), source));
+        let written = ModulePath::Directory(local::directory(&caller.path.shown_path(), source));
         let is_as_written =
-            matches!(path, ModulePath::Package(_)) || path.shown() == written.shown();
-        let is_outside = !is_as_written && self.input.cache.boundary.is_outside(&path.shown());
+            matches!(path, ModulePath::Package(_)) || path.shown_path() == written.shown_path();
+        let is_outside = !is_as_written && self.input.cache.boundary.is_outside(&path.shown_path());
         let path = if is_outside { written } else { path };
 
         // The package of another call may be installed there.
@@ -654,7 +655,7 @@ impl<'a> Walk<'a> {
             Ok(directory) => directory,
             Err(errors) => {
                 self.errors
-                    .extend(errors.map(|error| visit.calling.located(error)));
+                    .extend(errors.map(|error| visit.calling.at_call(error)));
                 return Targets::Same;
             }
         };
@@ -678,7 +679,7 @@ impl<'a> Walk<'a> {
         let is_fetched = matches!(visit.path, ModulePath::Package(_));
         if !is_fetched && self.input.cache.boundary.excludes(&canonical) {
             self.followed.insert(canonical);
-            let outside = visit.calling.outside(&visit.path.shown());
+            let outside = visit.calling.outside(&visit.path.shown_path());
             self.skip([outside]);
             return Targets::Same;
         }
@@ -692,7 +693,7 @@ impl<'a> Walk<'a> {
         }
         let cache = self.input.cache;
         let dialect = self.input.options.dialect;
-        let shown = visit.path.shown();
+        let shown = visit.path.shown_path();
         let module = if is_fetched {
             cache.fetched_module(&canonical, &directory, &shown, dialect)
         } else {

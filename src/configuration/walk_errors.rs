@@ -49,7 +49,8 @@ impl Walk<'_> {
 
     /// Whether a directory is in a submodule that is not checked out, which is reported then.
     pub(super) fn report_submodule(&mut self, visit: &Visit<'_>) -> bool {
-        let Some(submodule) = submodule::not_checked_out(self.input.tree(), &visit.path.shown())
+        let Some(submodule) =
+            submodule::not_checked_out(self.input.tree(), &visit.path.shown_path())
         else {
             return false;
         };
@@ -64,7 +65,7 @@ impl Walk<'_> {
             .own_call
             .unwrap_or(&visit.calling.call.location)
             .clone();
-        let directory = Some(visit.path.shown());
+        let directory = Some(visit.path.shown_path());
         self.result.unknown.push(UnknownCall {
             location,
             key: visit.calling.key.to_owned(),
@@ -83,7 +84,7 @@ impl Walk<'_> {
     }
 
     pub(super) fn report_cycle(&mut self, visit: &Visit<'_>, length: usize) {
-        let directory = visit.path.shown();
+        let directory = visit.path.shown_path();
         let message = Message::naming(&directory, |directory| match length {
             1 => format!("the module in {directory} calls itself"),
             _ => {
@@ -97,7 +98,7 @@ impl Walk<'_> {
     /// Reports a call from a package to a directory outside of the package.
     pub(super) fn report_way_out(&mut self, calling: &Calling<'_>, source: &str) {
         let key = calling.caller.key;
-        let directory = calling.caller.path.shown();
+        let directory = calling.caller.path.shown_path();
         let message = Message::naming(&directory, |directory| {
             format!(
                 "module \"{key}\" in {directory} calls {source:?}, which leads out of its package"
@@ -113,7 +114,7 @@ impl Walk<'_> {
             format!("more than {MAX_CALLS} module calls, or calls more than {MAX_DEPTH} deep");
         if !self.errors.iter().any(|error| error.message == message) {
             let error = Diagnostic::error(Code::ModuleCycle, message);
-            self.errors.push(visit.calling.located(error));
+            self.errors.push(visit.calling.at_call(error));
         }
     }
 }

@@ -39,7 +39,7 @@ pub(super) enum Format {
 
 impl Format {
     /// Returns the format with a name, as in `archive=NAME`. Only Terraform knows `tbz2`.
-    pub(super) fn named(name: &str, dialect: Dialect) -> Option<Self> {
+    pub(super) fn of_name(name: &str, dialect: Dialect) -> Option<Self> {
         match name {
             "zip" => Some(Self::Zip),
             "tar.gz" | "tgz" => Some(Self::TarGzip),
@@ -54,7 +54,7 @@ impl Format {
     pub(super) fn of_path(path: &str, dialect: Dialect) -> Option<Self> {
         let name = path.rsplit('/').next()?;
         name.match_indices('.')
-            .find_map(|(index, _)| Self::named(&name[index + 1..], dialect))
+            .find_map(|(index, _)| Self::of_name(&name[index + 1..], dialect))
     }
 
     /// Whether a path or the value of `archive=` names a single compressed file, which is no
@@ -153,7 +153,7 @@ fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetc
         match entry.header().entry_type() {
             EntryType::GNULongName => set(&mut extended.gnu_name, gnu_text(&mut entry)?)?,
             EntryType::GNULongLink => set(&mut extended.gnu_target, gnu_text(&mut entry)?)?,
-            EntryType::XHeader => set(&mut extended.pax, Pax::read(&content(&mut entry)?)?)?,
+            EntryType::XHeader => set(&mut extended.pax, Pax::read(&read_content(&mut entry)?)?)?,
             // Go ignores what came before it, so it is not clear which entry that belongs to.
             EntryType::XGlobalHeader if extended == Extended::default() => {}
             EntryType::XGlobalHeader => {
@@ -343,7 +343,7 @@ fn text(name: Vec<u8>) -> FetchResult<String> {
 }
 
 /// Returns the content of an extended header.
-fn content(entry: &mut impl Read) -> FetchResult<Vec<u8>> {
+fn read_content(entry: &mut impl Read) -> FetchResult<Vec<u8>> {
     let mut bytes = Vec::new();
     entry
         .take(LONGEST_HEADER + 1)
@@ -358,7 +358,7 @@ fn content(entry: &mut impl Read) -> FetchResult<Vec<u8>> {
 /// Returns the content of an extended header of GNU tar, which ends with a zero byte. Go reads no
 /// further.
 fn gnu_text(entry: &mut impl Read) -> FetchResult<Vec<u8>> {
-    Ok(content(entry)?
+    Ok(read_content(entry)?
         .split(|byte| *byte == 0)
         .next()
         .unwrap_or_default()

@@ -33,7 +33,7 @@ impl ArchiveParameters {
         let archive = parameter(&query, "archive");
         let format = match archive {
             None => Format::of_path(&path, dialect),
-            Some(name) => Format::named(name, dialect),
+            Some(name) => Format::of_name(name, dialect),
         };
         if format.is_none() && Format::is_single_file(archive.unwrap_or(&path)) {
             let error =

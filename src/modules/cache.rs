@@ -125,7 +125,7 @@ impl PackageCache {
             directory: directory.to_owned(),
         };
         let text = serde_json::to_vec(&entry).map_err(io::Error::from)?;
-        storage::replace(&self.entry(address), &text)
+        storage::replace(&self.entry_path(address), &text)
     }
 
     /// Returns the package to which an address led last, and the directory in it, unless that was
@@ -139,11 +139,11 @@ impl PackageCache {
             saved,
             h1,
             directory,
-        } = storage::read_json(&self.entry(address), LONGEST_ENTRY)?;
+        } = storage::read_json(&self.entry_path(address), LONGEST_ENTRY)?;
         let age = Timestamp::now().as_second().checked_sub(saved)?;
         let is_current = lifetime
             .is_none_or(|lifetime| u64::try_from(age).is_ok_and(|age| age < lifetime.as_secs()));
-        let content = self.packages.content(h1);
+        let content = self.packages.content_of(h1);
         let is_right = is_current && stays_below(&directory) && self.packages.accepts(&content);
         is_right.then_some((content, directory))
     }
@@ -185,7 +185,7 @@ impl PackageCache {
         fs::rename(pack, place)
     }
 
-    fn entry(&self, address: &str) -> PathBuf {
+    fn entry_path(&self, address: &str) -> PathBuf {
         // The address may contain a password.
         self.folder("addresses").join(text_digest(address))
     }
@@ -292,7 +292,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let cache = PackageCache::open(Some(directory.path())).unwrap();
         put(&cache, "a", "one");
-        let right = storage::read(&cache.entry("a"), LONGEST_ENTRY).unwrap();
+        let right = storage::read(&cache.entry_path("a"), LONGEST_ENTRY).unwrap();
         let mut changed = vec!["{\"saved\":".to_owned()];
         for elsewhere in ["../../../../secret", "..", "/etc", "a/../..", "./.."] {
             for part in ["directory", "h1", "saved"] {
@@ -305,7 +305,7 @@ mod tests {
         entry.as_object_mut().unwrap().remove("h1");
         changed.push(entry.to_string());
         for text in &changed {
-            storage::replace(&cache.entry("a"), text.as_bytes()).unwrap();
+            storage::replace(&cache.entry_path("a"), text.as_bytes()).unwrap();
             assert_eq!(found(&cache, "a"), None, "{text}");
         }
         provlock_test::survived("a module in the cache that was changed", changed.len());
@@ -336,7 +336,11 @@ mod tests {
             let aside = directory.path().join("aside");
             change(
                 &content.path,
-                &if number < 6 { aside } else { cache.entry("a") },
+                &if number < 6 {
+                    aside
+                } else {
+                    cache.entry_path("a")
+                },
             );
             assert_eq!(found(&cache, "a"), None, "{number}");
             put(&cache, "a", "one");

@@ -117,7 +117,7 @@ impl FetchError {
     }
 
     /// Adds the address or version of the package to the messages, unless they stand alone.
-    pub(super) fn named(self, package: &str) -> Self {
+    pub(super) fn about_package(self, package: &str) -> Self {
         let named = self.with_context(&format!("cannot get the module package {package}"));
         Self {
             stands_alone: true,

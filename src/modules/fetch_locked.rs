@@ -82,7 +82,7 @@ impl ModuleFetcher {
                     Wildcards::Literal,
                     FetchPurpose::Locking,
                 );
-                narrowed.map_err(|error| error.named(&name))?
+                narrowed.map_err(|error| error.about_package(&name))?
             }
             _ => package,
         };
@@ -210,7 +210,7 @@ impl ModuleFetcher {
             return Err(error.help("run the command without --with-git").into());
         }
         let made = self.make_repository_of(&package, &commit, source, directory);
-        Ok(made.map_err(|error| error.named(&package.without_directory()))?)
+        Ok(made.map_err(|error| error.about_package(&package.without_directory()))?)
     }
 
     /// Makes the repository of a commit of `package` as a new directory.

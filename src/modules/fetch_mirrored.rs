@@ -114,7 +114,7 @@ impl ModuleFetcher {
         }
         Ok(self
             .copy_into_cache(&content)
-            .map_err(|error| error.named(&content.path.display().to_string()))?)
+            .map_err(|error| error.about_package(&content.path.display().to_string()))?)
     }
 
     fn copy_into_cache(&self, content: &Content) -> FetchResult<Content> {

@@ -125,12 +125,12 @@ impl ModuleFetcher {
                 match self.cached_version(module, version) {
                     Ok(Some(package)) => return Ok(package),
                     Ok(None) => {}
-                    Err(error) => return Err(error.named(&name)),
+                    Err(error) => return Err(error.about_package(&name)),
                 }
             }
             match self.located_package(clients, &address, purpose, locate) {
                 Ok(package) => Ok(Package { name, ..package }),
-                Err(error) => Err(error.named(&name)),
+                Err(error) => Err(error.about_package(&name)),
             }
         })
     }
@@ -251,7 +251,7 @@ impl ModuleFetcher {
         let name = request.source.without_directory();
         match self.cached_or_fetched(request) {
             Ok(package) => Ok(Package { name, ..package }),
-            Err(error) => Err(error.named(&name)),
+            Err(error) => Err(error.about_package(&name)),
         }
     }
 
@@ -565,7 +565,7 @@ fn permit_referral(clients: &Clients, to: &RemoteSource) -> FetchResult<()> {
     clients
         .http
         .permits(&url)
-        .map_err(|error| FetchError::from(error).named(&to.without_directory()))
+        .map_err(|error| FetchError::from(error).about_package(&to.without_directory()))
 }
 
 /// Unpacks an archive in a scratch directory. Without a format, its first bytes decide.

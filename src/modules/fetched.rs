@@ -196,7 +196,7 @@ impl FetchedModule {
     }
 
     /// Returns the directory as messages show it.
-    pub(crate) fn shown(&self) -> PathBuf {
+    pub(crate) fn shown_path(&self) -> PathBuf {
         let name = &self.package.name;
         let directory = &self.directory;
         if self.package.h1.is_none() {

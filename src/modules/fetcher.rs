@@ -311,7 +311,7 @@ impl ModuleFetcher {
         let Some((package, version)) = package else {
             return Ok(None);
         };
-        self.note(&package)?;
+        self.note_read(&package)?;
         let (directory, wildcards) = source.directory();
         Ok(Some(
             FetchedModule::new(package, directory, wildcards)?.with_version(version),
@@ -440,7 +440,7 @@ impl ModuleFetcher {
     }
 
     /// Notes that a package is read.
-    fn note(&self, package: &Package) -> Result<()> {
+    fn note_read(&self, package: &Package) -> Result<()> {
         let origin = match package.origin {
             PackageOrigin::Network => "fetched",
             PackageOrigin::Cache => "in the cache",

@@ -39,7 +39,7 @@ impl ModuleFetcher {
         ask: impl FnOnce(Git<'_>, &GitAddress) -> FetchResult<T>,
     ) -> FetchResult<T> {
         self.with_git(source, ask)
-            .map_err(|error| error.named(&source.without_directory()))
+            .map_err(|error| error.about_package(&source.without_directory()))
     }
 
     fn with_git<T>(

@@ -92,19 +92,20 @@ impl HttpAddress {
         let mut query = source::parameters(&url);
         query.push(("terraform-get".to_owned(), "1".to_owned()));
         url.set_query(request_query(query).as_deref());
-        let location = client.exchange(&url, credentials, Purpose::Download, |response| {
-            let header = response
-                .headers()
-                .get(LOCATION)
-                .and_then(|value| value.to_str().ok())
-                .map(str::to_owned);
-            // go-getter, too, reads the page only if there is no header.
-            if let Some(location) = header.filter(|text| !text.is_empty()) {
-                return Ok(Some(location));
-            }
-            let page = read_whole(response, LARGEST_PAGE)?;
-            Ok(meta_location(&String::from_utf8_lossy(&page)))
-        })?;
+        let location =
+            client.request_until_received(&url, credentials, Purpose::Download, |response| {
+                let header = response
+                    .headers()
+                    .get(LOCATION)
+                    .and_then(|value| value.to_str().ok())
+                    .map(str::to_owned);
+                // go-getter, too, reads the page only if there is no header.
+                if let Some(location) = header.filter(|text| !text.is_empty()) {
+                    return Ok(Some(location));
+                }
+                let page = read_whole(response, LARGEST_PAGE)?;
+                Ok(meta_location(&String::from_utf8_lossy(&page)))
+            })?;
 
         let Some(location) = location else {
             return Err(self.unusable(
@@ -135,7 +136,7 @@ pub(super) fn read_list(client: &Client, netrc: &Netrc, mut url: Url) -> FetchRe
         .as_ref()
         .map_or(RequestCredentials::None, RequestCredentials::Basic);
     Ok(
-        client.exchange(&url, credentials, Purpose::Download, |response| {
+        client.request_until_received(&url, credentials, Purpose::Download, |response| {
             read_whole(response, LARGEST_PAGE)
         })?,
     )

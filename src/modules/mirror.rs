@@ -208,7 +208,7 @@ impl ModuleMirror {
     }
 
     fn look_for(&self, h1: &Hash) -> FoundPackage {
-        let content = self.store.content(h1.clone());
+        let content = self.store.content_of(h1.clone());
         let Ok(metadata) = content.path.symlink_metadata() else {
             return FoundPackage::Absent;
         };
@@ -229,7 +229,7 @@ impl ModuleMirror {
     pub(crate) fn add(&self, package: &Path, h1: &Hash) -> Result<PathBuf> {
         let content = self
             .copy_into_store(package, h1)
-            .map_err(|error| error.named(&package.display().to_string()))?;
+            .map_err(|error| error.about_package(&package.display().to_string()))?;
         Ok(content.path)
     }
 
@@ -248,7 +248,7 @@ impl ModuleMirror {
     pub(crate) fn others(&self, hashes: &BTreeSet<Hash>) -> Vec<PathBuf> {
         let known: BTreeSet<_> = hashes
             .iter()
-            .map(|h1| self.store.content(h1.clone()).path)
+            .map(|h1| self.store.content_of(h1.clone()).path)
             .collect();
         let mut others = Vec::new();
         for entry in fs::read_dir(self.store.contents())
@@ -269,7 +269,7 @@ impl ModuleMirror {
 
     /// The directory of the package with a hash.
     pub(crate) fn path_of(&self, h1: &Hash) -> PathBuf {
-        self.store.content(h1.clone()).path
+        self.store.content_of(h1.clone()).path
     }
 
     /// The directory in which packages are.
@@ -304,7 +304,7 @@ impl ModuleMirror {
             "the package of {name} in the mirror {} was altered, or is not complete: {why}",
             self.directory().display()
         );
-        let path = self.store.content(h1.clone()).path;
+        let path = self.store.content_of(h1.clone()).path;
         let path = path.strip_prefix(self.directory()).unwrap_or(&path);
         Diagnostic::error(Code::ModuleReplaced, message)
             .note(format!("expected hash: {h1}"))

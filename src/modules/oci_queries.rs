@@ -70,7 +70,7 @@ impl ModuleFetcher {
 fn parse(source: &RemoteSource) -> FetchResult<ModulePackage> {
     let url = request_url(source.url())?;
     ModulePackage::parse(&url)
-        .map_err(|why| FetchError::address(why).named(&source.without_directory()))
+        .map_err(|why| FetchError::address(why).about_package(&source.without_directory()))
 }
 
 /// Name of a package in errors.

@@ -60,7 +60,7 @@ impl PackageStore {
 
     /// Moves a package into the store.
     pub(super) fn put(&self, package: &Path) -> FetchResult<Content> {
-        let content = self.content(package_hash::h1(package)?);
+        let content = self.content_of(package_hash::h1(package)?);
         self.create(&self.contents())?;
         let _uninterrupted = files::hold_off_interrupts();
         // The package of another run has the same hash, or is damaged.
@@ -84,7 +84,7 @@ impl PackageStore {
     }
 
     /// The place of the package with a hash, which may be empty.
-    pub(super) fn content(&self, h1: Hash) -> Content {
+    pub(super) fn content_of(&self, h1: Hash) -> Content {
         Content {
             path: self.contents().join(text_digest(h1.as_str())),
             h1,

@@ -222,7 +222,7 @@ impl PackageWriter {
             return Ok(None);
         }
         for length in 1..parts.len() {
-            self.note(&parts[..length].join("/"), EntryKind::Directory)?;
+            self.note_entry(&parts[..length].join("/"), EntryKind::Directory)?;
         }
         if parts.is_empty() {
             // An archive may list its own top.
@@ -233,12 +233,12 @@ impl PackageWriter {
             };
         }
         let clean_name = parts.join("/");
-        let is_new = self.note(&clean_name, kind)?;
+        let is_new = self.note_entry(&clean_name, kind)?;
         Ok(Some((clean_name, is_new)))
     }
 
     /// Notes an entry, and returns whether it is new.
-    fn note(&mut self, name: &str, kind: EntryKind) -> FetchResult<bool> {
+    fn note_entry(&mut self, name: &str, kind: EntryKind) -> FetchResult<bool> {
         match self.entries.get(name) {
             Some(known) if *known == kind => return Ok(false),
             Some(_) => {

@@ -47,7 +47,8 @@ impl ModuleFetcher {
             && old.repository == new.repository
             && old.revision != new.revision
         {
-            let moved = self.moved(source, locked, &old.revision, &new.revision, has_same_files)?;
+            let moved =
+                self.check_moved(source, locked, &old.revision, &new.revision, has_same_files)?;
             let mut findings = Vec::new();
             findings.extend(moved);
             findings.extend(self.compare_revision(clients, source, locked, &old)?);
@@ -96,7 +97,7 @@ impl ModuleFetcher {
 
     /// Returns a finding if the source leads to a different commit or digest now, unless it is made
     /// to move: a branch of a repository, or the tag `latest` of an OCI registry.
-    fn moved(
+    fn check_moved(
         &self,
         source: &ModuleSource,
         locked: &LockedModule,

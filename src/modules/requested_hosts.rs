@@ -47,7 +47,7 @@ impl RequestedHosts {
     }
 
     /// A host that a request for a module needs and that may not be requested.
-    pub(crate) fn refused(&self, request: &ModuleRequest) -> Option<String> {
+    pub(crate) fn refused_host(&self, request: &ModuleRequest) -> Option<String> {
         let hosts = hosts_of(request);
         hosts.into_iter().find(|host| !self.contains(host))
     }

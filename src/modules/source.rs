@@ -289,7 +289,7 @@ impl RemoteSource {
 
     /// Returns how the package is fetched.
     pub fn getter(&self) -> Getter {
-        Getter::named(self.getter_and_url().0)
+        Getter::of_name(self.getter_and_url().0)
     }
 
     /// Returns the URL of the package without the name of a getter: `https://example.com/network.git`.

@@ -231,7 +231,7 @@ impl Client {
             Some(host) => RequestCredentials::TokenOf(host),
             None => RequestCredentials::None,
         };
-        let answer = self.exchange(url, credentials, purpose, |response| {
+        let answer = self.request_until_received(url, credentials, purpose, |response| {
             let url = response.url().clone();
             let last_modified = http_date(response.headers(), &LAST_MODIFIED);
             let headers = response.headers().clone();
@@ -330,7 +330,7 @@ impl Client {
 
     /// Sends a request until it succeeds or cannot succeed, and hands the response over. A failure
     /// of `receive` is treated as a failure of the request.
-    pub(crate) fn exchange<T>(
+    pub(crate) fn request_until_received<T>(
         &self,
         url: &Url,
         credentials: RequestCredentials<'_>,

@@ -133,7 +133,7 @@ impl SourceError {
     ) -> Self {
         let error = Diagnostic::error(Code::PackageNotAuthentic, format!("{package}: {problem}"));
         let error = origin.into_iter().fold(error, Diagnostic::note);
-        Self::refused(
+        Self::release_refused(
             error.help("ask the provider's publisher; the package may have been tampered with"),
         )
     }
@@ -145,13 +145,13 @@ impl SourceError {
         error: &PackageError,
         origin: String,
     ) -> Self {
-        Self::refused(
+        Self::release_refused(
             Diagnostic::error(Code::InvalidPackage, format!("{package}: {error}")).note(origin),
         )
     }
 
     /// The release must not be installed.
-    pub(crate) fn refused(error: Diagnostic) -> Self {
+    pub(crate) fn release_refused(error: Diagnostic) -> Self {
         Self::ReleaseRefused(error.into())
     }
 

@@ -226,13 +226,13 @@ impl Source {
 
     /// The `zh:` of a package in SHA256SUMS or, if a filesystem mirror supplies it, of its archive;
     /// `None` if another mirror does.
-    pub(crate) fn listed(&self, package: &PackageId) -> Result<Option<Hash>> {
+    pub(crate) fn listed_zh(&self, package: &PackageId) -> Result<Option<Hash>> {
         let methods = self.methods_with(&package.address, &package.version)?;
         let Some(method) = methods.first() else {
             return Ok(None);
         };
         match &method.kind {
-            SourceKind::Registry(registry) => registry.listed(package).map(Some),
+            SourceKind::Registry(registry) => registry.listed_zh(package).map(Some),
             SourceKind::FilesystemMirror(_) => {
                 let copy = method.package(package, &|_, _| ())?;
                 Ok(copy.digest.as_ref().map(|digest| digest.zh.clone()))

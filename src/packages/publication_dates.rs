@@ -277,7 +277,7 @@ impl PublicationDates {
         version: &Version,
     ) -> Result<Timestamp, String> {
         let path = format!("registry/docs/modules/{module}/index.json");
-        let document = self.document::<TofuDocument>(&self.services.opentofu, &path)?;
+        let document = self.request_document::<TofuDocument>(&self.services.opentofu, &path)?;
         document
             .dates
             .get(version)
@@ -291,17 +291,17 @@ impl PublicationDates {
         let host = address.hostname.as_ascii();
         if host == Dialect::Tofu.default_host_name() {
             let path = format!("registry/docs/providers/{provider}/index.json");
-            self.document::<TofuDocument>(&self.services.opentofu, &path)
+            self.request_document::<TofuDocument>(&self.services.opentofu, &path)
         } else if host == Dialect::Terraform.default_host_name() {
             let path = format!("v2/providers/{provider}?include=provider-versions");
-            self.document::<TerraformDocument>(&self.services.terraform, &path)
+            self.request_document::<TerraformDocument>(&self.services.terraform, &path)
         } else {
             Err(format!("{} does not publish it", address.hostname))
         }
     }
 
     /// Requests a document, once per run.
-    fn document<T: DeserializeOwned + Into<Documented>>(
+    fn request_document<T: DeserializeOwned + Into<Documented>>(
         &self,
         base: &Url,
         path: &str,

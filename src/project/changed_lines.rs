@@ -29,7 +29,7 @@ impl ReviewedChange {
             if !self.touched.contains(directory) {
                 continue;
             }
-            let shown = self.shown(path);
+            let shown = self.shown_path(path);
             let unread =
                 terragrunt::unread_locations(&Tree::Work, path, shown, &self.top, |directory| {
                     self.has_files_of_unit(directory)

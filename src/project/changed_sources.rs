@@ -61,7 +61,7 @@ fn refuse_altered(change: &ReviewedChange, what: &str, path: &Path) -> Result<()
     if !change.alters(path) {
         return Ok(());
     }
-    let shown = change.shown(path).display();
+    let shown = change.shown_path(path).display();
     let message = format!(
         "the {what} {shown} differs from the base, so the pull request would choose the packages"
     );

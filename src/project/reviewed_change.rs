@@ -582,7 +582,7 @@ impl ReviewedChange {
     }
 
     /// Returns a path as the user knows it.
-    pub(super) fn shown<'a>(&self, path: &'a Path) -> &'a Path {
+    pub(super) fn shown_path<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.current_directory).unwrap_or(path)
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{CacheTable, FILE_NAME, Settings};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result, SourceFile};
-use crate::system::boundary::refused;
+use crate::system::boundary::outside_error;
 use crate::system::{Boundary, OnceMap, Tree, files, repository};
 
 /// The largest settings file that is read, in bytes.
@@ -268,7 +268,7 @@ impl Settings {
             return Ok(OwnSettings::OfOtherUser(path));
         }
         if files.is_refused(&path) {
-            return Err(refused(&shown(&path)).into());
+            return Err(outside_error(&shown(&path)).into());
         }
         match OwnSettings::parse(&path, files.read(&path), shown) {
             Ok(settings) => Ok(settings),

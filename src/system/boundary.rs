@@ -103,7 +103,7 @@ impl Boundary {
 }
 
 /// The error for a file or directory that was not read because it leads out of the repository.
-pub fn refused(shown: &Path) -> Diagnostic {
+pub fn outside_error(shown: &Path) -> Diagnostic {
     let message = Message::naming(shown, |path| {
         format!("{path} leads out of the repository, so it was not read")
     });

@@ -160,7 +160,7 @@ impl Environment {
 
     /// An absolute path without symlinks as the user knows it: relative to the current directory if
     /// it is below that, or in a directory around it.
-    pub fn shown(&self, path: &Path) -> PathBuf {
+    pub fn shown_path(&self, path: &Path) -> PathBuf {
         let current = canonicalize(&self.current_directory).ok();
         current
             .and_then(|current| files::relative(path, &current))

@@ -442,7 +442,7 @@ fn side_on_disk(path: &Path, ui: &Ui) -> std::result::Result<Side, Diagnostics> 
 /// The lock file at a path, unless the path resolves to a file outside of the repository.
 fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Option<Vec<u8>>> {
     if ui.invocation.boundary().is_outside(path) {
-        return Err(provlock::system::boundary::refused(path).into());
+        return Err(provlock::system::boundary::outside_error(path).into());
     }
     lockfile::read(path)
 }

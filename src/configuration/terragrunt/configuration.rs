@@ -68,10 +68,13 @@ pub(super) fn read(
     path: &Path,
     context: ParsingContext,
 ) -> Outcome<Configuration> {
-    let mut parsed = ParsedFile::own(evaluation, path, context, 0)?;
+    let mut parsed = ParsedFile::parse_own(evaluation, path, context, 0)?;
     let mut variables = unread_variables();
-    variables.insert("values".to_owned(), values(evaluation, &parsed.context));
-    let includes = parsed.includes(&variables)?;
+    variables.insert(
+        "values".to_owned(),
+        values_of_stack(evaluation, &parsed.context),
+    );
+    let includes = parsed.read_includes(&variables)?;
     variables.insert("include".to_owned(), exposed(&includes)?);
     let mut configuration = parsed.evaluate(variables)?;
     if let Some(unread) = parsed.autoinclude() {
@@ -124,7 +127,7 @@ fn lacks_values(evaluation: &Evaluation, context: &ParsingContext) -> bool {
 
 /// The values that a stack gives to the configuration of a directory, from the file that Terragrunt
 /// writes beside it.
-pub(super) fn values(evaluation: &Evaluation, context: &ParsingContext) -> Value {
+pub(super) fn values_of_stack(evaluation: &Evaluation, context: &ParsingContext) -> Value {
     let directory = &context.directory;
     if lacks_values(evaluation, context) {
         return unread_variables().remove("values").unwrap_or(Value::Null);
@@ -136,7 +139,7 @@ pub(super) fn values(evaluation: &Evaluation, context: &ParsingContext) -> Value
     }
     let path = directory.join(VALUES);
     let context = ParsingContext::new(directory, &context.original);
-    let read = ParsedFile::new(evaluation, &path, context)
+    let read = ParsedFile::parse(evaluation, &path, context)
         .and_then(|file| Value::object(file.attributes_of(&Members::new(), &file.body)));
     match read {
         Ok(values) => values,
@@ -156,7 +159,7 @@ fn read_included(
         included: Some(path.to_owned()),
         ..context.clone()
     };
-    let parsed = ParsedFile::own(evaluation, path, context, 1)?;
+    let parsed = ParsedFile::parse_own(evaluation, path, context, 1)?;
     if parsed.body.has_blocks("include") {
         return failure("an included file includes a file, which Terragrunt refuses");
     }
@@ -164,19 +167,19 @@ fn read_included(
 }
 
 impl<'a> ParsedFile<'a> {
-    /// [`ParsedFile::new`] for a file at this depth of includes. Terragrunt refuses the unit if it
-    /// is malformed. A file that `read_terragrunt_config` reads may be malformed, because there may
+    /// [`ParsedFile::parse`] for a file at this depth of includes. Terragrunt refuses the unit if
+    /// it is malformed. A file that `read_terragrunt_config` reads may be malformed, because there may
     /// be a default.
-    fn own(
+    fn parse_own(
         evaluation: &'a Evaluation<'a>,
         path: &Path,
         context: ParsingContext,
         depth: usize,
     ) -> Outcome<Self> {
-        let parsed = Self::new(evaluation, path, context);
+        let parsed = Self::parse(evaluation, path, context);
         if parsed.is_err()
             && evaluation.depth() == depth
-            && let Ok(file) = evaluation.read(path)
+            && let Ok(file) = evaluation.read_file(path)
             && let Some(fault) = syntax::native::fault(&file.text)
         {
             evaluation
@@ -187,8 +190,8 @@ impl<'a> ParsedFile<'a> {
         parsed
     }
 
-    /// Reads and parses a file of Terragrunt.
-    pub(super) fn new(
+    /// Reads and parses a file of Terragrunt, without evaluating it. Files in JSON are not read.
+    pub(super) fn parse(
         evaluation: &'a Evaluation<'a>,
         path: &Path,
         context: ParsingContext,
@@ -199,7 +202,7 @@ impl<'a> ParsedFile<'a> {
         {
             return unknown("configurations in JSON are not read");
         }
-        let file = evaluation.read(path)?;
+        let file = evaluation.read_file(path)?;
         let file = match file.text.strip_prefix('\u{feff}') {
             Some(text) => SourceFile::new(&file.path, text),
             None => file,
@@ -263,7 +266,7 @@ impl<'a> ParsedFile<'a> {
     }
 
     /// Reads the `include` blocks and their files, and adds the files to the context.
-    fn includes(&mut self, variables: &Members) -> Outcome<Vec<Include>> {
+    fn read_includes(&mut self, variables: &Members) -> Outcome<Vec<Include>> {
         let mut blocks = Vec::new();
         for block in self.body.get_blocks("include") {
             if blocks.len() == MAX_INCLUDES {
@@ -293,12 +296,12 @@ impl<'a> ParsedFile<'a> {
             .collect();
         Ok(blocks
             .into_iter()
-            .map(|include| self.include(include))
+            .map(|include| self.read_include(include))
             .collect())
     }
 
-    /// Reads the file of an `include` block.
-    fn include(&self, include: IncludeBlock<'_>) -> Include {
+    /// Reads the file of an `include` block, and how it is merged.
+    fn read_include(&self, include: IncludeBlock<'_>) -> Include {
         let IncludeBlock {
             block,
             members,

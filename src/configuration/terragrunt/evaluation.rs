@@ -86,7 +86,7 @@ impl Repository {
     }
 
     /// Returns a path in the repository as messages show it.
-    pub(crate) fn shown(&self, path: &Path) -> PathBuf {
+    pub(crate) fn shown_path(&self, path: &Path) -> PathBuf {
         let original = self.tree.original(path);
         if let Some((directory, shown)) = &self.package
             && let Ok(below) = original.strip_prefix(directory)
@@ -141,9 +141,10 @@ impl Repository {
         package.is_some_and(|(directory, _)| original.starts_with(directory))
     }
 
-    pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
+    /// Reads a file of the repository or of a fetched package. A file that cannot be read is noted.
+    pub(super) fn read_file(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
         let path = self.resolve(path)?;
-        let shown = self.shown(&path);
+        let shown = self.shown_path(&path);
         let unread = match self.tree.read(&path, MAX_FILE_SIZE).map(String::from_utf8) {
             Ok(Ok(text)) if self.is_in_package(&path) => {
                 return Ok(SourceFile::fetched(shown, text));
@@ -246,11 +247,12 @@ impl<'a> Evaluation<'a> {
         )
     }
 
-    pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
+    /// Reads a file, and notes that the result depends on it.
+    pub(super) fn read_file(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
         let resolved = self.repository.resolve(path)?;
         let original = self.repository.tree().original(&resolved);
         self.files.borrow_mut().insert(original.into_owned());
-        let file = self.repository.read(path)?;
+        let file = self.repository.read_file(path)?;
         self.allowance.spend(file.text.len())?;
         Ok(file)
     }

@@ -226,7 +226,7 @@ impl GeneratedUnits {
             };
             return Err(Unknown::new(reason, None));
         }
-        let shown = repository.shown(&stack_around(directory).join(STACK));
+        let shown = repository.shown_path(&stack_around(directory).join(STACK));
         let reason = format!("{} does not exist", shown.display());
         Err(Unknown::new(reason, None))
     }
@@ -292,18 +292,18 @@ impl Reader<'_> {
         let repository = self.repository.with_copies(&stack.copies);
         let path = stack.directory.join(STACK);
         let mut reading = StackReading {
-            shown: repository.shown(&path),
+            shown: repository.shown_path(&path),
             has_unknown_path: false,
             unknown: None,
         };
-        match self.components(stack, &path, &repository, &mut reading) {
+        match self.read_components(stack, &path, &repository, &mut reading) {
             Ok(components) => {
                 // A stack that only other stacks run lacks their values.
                 let is_template = stack.values.is_none()
                     && !repository.tree().has(&stack.directory.join(VALUES))
                     && components.needs_values;
                 for component in components.list {
-                    self.add(component, stack, &repository, is_template, &mut reading);
+                    self.add_component(component, stack, &repository, is_template, &mut reading);
                 }
             }
             Err(unknown) => reading.unknown = Some(unknown),
@@ -312,7 +312,7 @@ impl Reader<'_> {
     }
 
     /// Evaluates the blocks of a stack.
-    fn components(
+    fn read_components(
         &mut self,
         stack: &OpenStack,
         path: &Path,
@@ -331,7 +331,7 @@ impl Reader<'_> {
             evaluation.values = given_values(stack.values.as_ref(), &stack.directory, repository);
         }
         let context = ParsingContext::new(&stack.directory, &stack.directory);
-        let parsed = match ParsedFile::new(&evaluation, path, context.clone()) {
+        let parsed = match ParsedFile::parse(&evaluation, path, context.clone()) {
             Ok(parsed) => parsed,
             Err(Stop::Needs(_)) => {
                 return Err(Unknown::new(format!("{shown} cannot be parsed"), None));
@@ -341,16 +341,15 @@ impl Reader<'_> {
         reading.has_unknown_path = parsed.body.has_blocks(INCLUDE);
 
         let mut variables = unread_variables();
-        let values = configuration::values(&evaluation, &context);
+        let values = configuration::values_of_stack(&evaluation, &context);
         variables.insert("values".to_owned(), values);
         let mut list = Vec::new();
         let evaluated = parsed.locals(&mut variables);
         if evaluated.is_ok() {
             for block in parsed.body.blocks() {
-                let is_unit = block.ident.as_str() == "unit";
-                if is_unit || block.ident.as_str() == "stack" {
+                if ["unit", "stack"].contains(&block.ident.as_str()) {
                     list.push(parsed.with_evaluator(&variables, |evaluator| {
-                        Component::of(block, is_unit, &parsed, evaluator)
+                        Component::read(block, &parsed, evaluator)
                     }));
                 }
             }
@@ -365,8 +364,9 @@ impl Reader<'_> {
         })
     }
 
-    /// Adds a unit, or opens a stack.
-    fn add(
+    /// Adds the unit of a block, or opens its stack. If two units have the same path, neither is
+    /// known.
+    fn add_component(
         &mut self,
         component: Component,
         stack: &OpenStack,
@@ -378,6 +378,7 @@ impl Reader<'_> {
             reading.has_unknown_path = true;
             return;
         };
+        // It is not generated.
         if component.is_enabled == Ok(false) {
             return;
         }
@@ -390,7 +391,7 @@ impl Reader<'_> {
             directory.push(GENERATED_UNITS);
         }
         let directory = join(&directory, &path);
-        let source = component.source(stack, repository);
+        let source = component.generated_from(stack, repository);
         let mut stack_files = stack.stack_files.clone();
         let file = stack.directory.join(STACK);
         stack_files.push(repository.tree().original(&file).into_owned());
@@ -435,6 +436,7 @@ impl Reader<'_> {
         stack_files: Vec<PathBuf>,
         reading: &mut StackReading,
     ) {
+        // Its file is read on its own.
         if self.on_disk.contains(&directory) {
             return;
         }
@@ -500,7 +502,9 @@ fn adds_only_inputs(block: &Block) -> bool {
 }
 
 impl Component {
-    fn of(block: &Block, is_unit: bool, parsed: &ParsedFile<'_>, evaluator: &Evaluator) -> Self {
+    /// Evaluates the attributes of a `unit` or `stack` block, and notes the blocks in it.
+    fn read(block: &Block, parsed: &ParsedFile<'_>, evaluator: &Evaluator) -> Self {
+        let is_unit = block.ident.as_str() == "unit";
         let mut location = Location::new(&parsed.file, block.ident.span().unwrap_or_default());
         let mut placed = location.clone();
         let mut source = None;
@@ -576,8 +580,12 @@ impl Component {
         Ok(path)
     }
 
-    /// The directory that is copied.
-    fn source(&self, stack: &OpenStack, repository: &Repository) -> Result<GeneratedFrom, Unknown> {
+    /// The directory that is copied; an error if it is unknown, or not all of the block is read.
+    fn generated_from(
+        &self,
+        stack: &OpenStack,
+        repository: &Repository,
+    ) -> Result<GeneratedFrom, Unknown> {
         let kind = if self.is_unit { "unit" } else { "stack" };
         if self.is_beside.is_err() || self.is_enabled.is_err() {
             let reason = format!("the {kind} may be generated elsewhere, or not at all");

@@ -125,7 +125,7 @@ impl ParsingContext {
 
     /// The text of a file.
     fn file(&self, evaluation: &Evaluation, texts: &[&str]) -> Outcome {
-        let file = evaluation.read(&self.path(texts)?)?;
+        let file = evaluation.read_file(&self.path(texts)?)?;
         Ok(Value::string(file.text.as_str()))
     }
 

@@ -13,7 +13,7 @@ use crate::hcl::evaluate::value::{Outcome, Value, failure, unknown};
 /// Evaluates a template whose variables are the members of an object. Functions that read files are
 /// unknown in it.
 pub(super) fn render(evaluation: &Evaluation, path: &Path, variables: &Value) -> Outcome {
-    let file = evaluation.read(path)?;
+    let file = evaluation.read_file(path)?;
     let members = variables.known_itself()?.as_object()?;
     let Ok(template) = hcl_edit::parser::parse_template(&file.text) else {
         return unknown("the template is not read");

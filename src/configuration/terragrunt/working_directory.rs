@@ -184,7 +184,7 @@ impl WorkingDirectory {
             &mut overlaid,
         );
         for file in overlaid {
-            let location = Location::of_file(repository.shown(&file));
+            let location = Location::of_file(repository.shown_path(&file));
             if repository.tree().is_symlink(&file) {
                 repository.note_unread(file);
             }
@@ -404,13 +404,13 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
             .file_name()
             .and_then(|name| name.to_str())
             .unwrap_or_default();
-        return Ok([(name.to_owned(), repository.read(path)?)].into());
+        return Ok([(name.to_owned(), repository.read_file(path)?)].into());
     }
     let path = repository.resolve(path)?;
     let Ok(entries) = tree.entries(&path) else {
         return failure(format!(
             "{} cannot be read",
-            repository.shown(&path).display()
+            repository.shown_path(&path).display()
         ));
     };
     let mut files = Files::new();
@@ -423,16 +423,16 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
         if entry.name.to_str().is_none() {
             return failure(format!(
                 "the name of {} is not UTF-8",
-                repository.shown(&file).display()
+                repository.shown_path(&file).display()
             ));
         }
         if files.len() == MAX_FILES {
             return unknown(format!(
                 "{} contains more than {MAX_FILES} files",
-                repository.shown(&path).display()
+                repository.shown_path(&path).display()
             ));
         }
-        files.insert(name, repository.read(&file)?);
+        files.insert(name, repository.read_file(&file)?);
     }
     Ok(files)
 }

@@ -324,7 +324,7 @@ impl Objects<'_> {
         let Some((id, size)) = self.ask(&format!("{revision}^{{commit}}"), "commit")? else {
             return Err(FetchError::git(format!("it has no commit {revision:?}")));
         };
-        self.content(size, &mut io::sink())?;
+        self.copy_content(size, &mut io::sink())?;
         Ok(id)
     }
 
@@ -343,7 +343,7 @@ impl Objects<'_> {
         if size > most {
             return Ok(None);
         }
-        self.content(size, into).map(|()| Some(size))
+        self.copy_content(size, into).map(|()| Some(size))
     }
 
     /// Asks for an object, and returns its id and size; `None` if it is missing.
@@ -364,7 +364,7 @@ impl Objects<'_> {
     }
 
     /// Writes the content of the object that was asked for.
-    fn content(&mut self, size: u64, into: &mut dyn Write) -> FetchResult<()> {
+    fn copy_content(&mut self, size: u64, into: &mut dyn Write) -> FetchResult<()> {
         let copied = io::copy(&mut (&mut *self.answers).take(size), into)?;
         let mut end = [0];
         let ended = self.answers.read_exact(&mut end);

@@ -20,7 +20,7 @@ pub enum Getter {
 
 impl Getter {
     /// Returns the getter with a name, which is also the scheme of a URL.
-    pub(super) fn named(name: &str) -> Self {
+    pub(super) fn of_name(name: &str) -> Self {
         match name {
             "git" => Self::Git,
             "http" | "https" => Self::Http,

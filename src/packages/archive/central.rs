@@ -76,11 +76,11 @@ struct End {
     offset: u64,
 }
 
-fn refused<T>(reason: &'static str) -> Result<T, CentralError> {
+fn refuse<T>(reason: &'static str) -> Result<T, CentralError> {
     Err(CentralError::Refused(Refusal::Archive(reason)))
 }
 
-/// Reads the central directory.
+/// Reads the entries in the central directory. Their offsets count from the start of the archive.
 pub(super) fn read<'a>(tail: &Tail<'a>) -> Result<Vec<Entry<'a>>, CentralError> {
     let end = find_end(tail)?;
     let (offset, base) = locate(tail, &end)?;
@@ -98,7 +98,7 @@ pub(super) fn read<'a>(tail: &Tail<'a>) -> Result<Vec<Entry<'a>>, CentralError> 
     }
     // The bytes after the directory must exist, at least the end record.
     if rest.is_empty() || entries.len() as u64 & 0xffff != end.records & 0xffff {
-        return refused("its central directory is damaged");
+        return refuse("its central directory is damaged");
     }
     Ok(entries)
 }
@@ -114,7 +114,7 @@ fn locate(tail: &Tail<'_>, end: &End) -> Result<(u64, i64), CentralError> {
         .wrapping_sub(directory_offset);
     let start = match u64::try_from(base.wrapping_add(directory_offset)) {
         Ok(start) if start < tail.size() => start,
-        _ => return refused("its central directory is outside of it"),
+        _ => return refuse("its central directory is outside of it"),
     };
     // Some writers put bytes before the archive and include them in the offsets, others do not.
     if base > 0 && directory_offset >= 0 && read_header(tail.from(end.directory_offset)?).is_some()
@@ -142,12 +142,12 @@ fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
         return if tail.start > window_start {
             Err(CentralError::Earlier(window_start))
         } else {
-            refused("it has no end record, so it may be truncated")
+            refuse("it has no end record, so it may be truncated")
         };
     };
     let record = &window[position..];
     if usize::from(u16_at(record, 20)) > record.len() - 22 {
-        return refused("its comment is truncated");
+        return refuse("its comment is truncated");
     }
     let end = End {
         records: u64::from(u16_at(record, 10)),
@@ -165,7 +165,7 @@ fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
     match find_locator_64(tail, &end)? {
         None => Ok(end),
         Some(_) if !overflows => {
-            refused("some versions of Go read its zip64 end record, and others do not")
+            refuse("some versions of Go read its zip64 end record, and others do not")
         }
         Some(offset) => read_end_64(tail, offset),
     }
@@ -185,7 +185,7 @@ fn find_locator_64(tail: &Tail<'_>, end: &End) -> Result<Option<u64>, CentralErr
 fn read_end_64(tail: &Tail<'_>, offset: u64) -> Result<End, CentralError> {
     let record = tail.from(offset)?;
     if record.len() < 56 || !record.starts_with(&END_64) {
-        return refused("its zip64 end record is missing");
+        return refuse("its zip64 end record is missing");
     }
     Ok(End {
         records: u64_at(record, 32),

@@ -153,7 +153,7 @@ impl ReleaseEvidence {
     }
 
     /// Adds the packages that another source knows.
-    pub(crate) fn learn(&mut self, more: Self) {
+    pub(crate) fn add_evidence(&mut self, more: Self) {
         for (platform, hashes) in more.published {
             self.published.entry(platform).or_default().extend(hashes);
         }

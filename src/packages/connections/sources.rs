@@ -84,6 +84,7 @@ struct Methods<'a> {
 }
 
 impl Methods<'_> {
+    /// Makes the source that the options choose.
     fn source(&self) -> Result<Source> {
         let downloader = self.downloader.clone();
         Ok(Source::new(match &self.shared.options.choice {
@@ -178,12 +179,12 @@ impl Methods<'_> {
     }
 
     fn method(&self, method: &InstallationMethod) -> Result<Method> {
-        let kind = self.kind(method)?;
+        let kind = self.source_kind(method)?;
         Ok(Method::new(kind, method.providers.clone()))
     }
 
     /// Makes the source of an installation method.
-    fn kind(&self, method: &InstallationMethod) -> Result<SourceKind> {
+    fn source_kind(&self, method: &InstallationMethod) -> Result<SourceKind> {
         let downloader = match method.download_retries {
             Some(retries) => self.downloader.with_retries(retries),
             None => self.downloader.clone(),

@@ -180,7 +180,7 @@ impl NetworkMirror {
     /// Fetches a package; its archive goes to a file if there is one.
     pub(in crate::packages) fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
         let package = fetch.package;
-        let (base, document) = &*self.document(&package.address, &package.version)?;
+        let (base, document) = &*self.request_document(&package.address, &package.version)?;
         let Some(archive) = document.archives.0.get(&package.platform.to_string()) else {
             return Err(SourceError::platform_not_available(
                 package,
@@ -237,16 +237,16 @@ impl NetworkMirror {
         address: &ProviderAddress,
         version: &Version,
     ) -> Result<BTreeSet<Platform>> {
-        self.document(address, version)
+        self.request_document(address, version)
             .map(|document| document.1.platforms())
     }
 
     pub(in crate::packages) fn prepare(&self, package: &PackageId) {
-        drop(self.document(&package.address, &package.version));
+        drop(self.request_document(&package.address, &package.version));
     }
 
     /// Requests the document about a version, such as `1.0.0.json`, once in a run.
-    fn document(
+    fn request_document(
         &self,
         address: &ProviderAddress,
         version: &Version,

@@ -98,7 +98,7 @@ impl OciMirror {
         address: &ProviderAddress,
         version: &Version,
     ) -> Result<BTreeSet<Platform>> {
-        let targets = self.targets(address, version)?;
+        let targets = self.read_targets(address, version)?;
         Ok(targets
             .iter()
             .map(|(platform, _)| platform.clone())
@@ -164,7 +164,7 @@ impl OciMirror {
 
     /// The manifest of a platform: the only one there is.
     fn target(&self, package: &PackageId) -> Result<Reference> {
-        let targets = self.targets(&package.address, &package.version)?;
+        let targets = self.read_targets(&package.address, &package.version)?;
         let mut fitting = targets
             .iter()
             .filter(|(platform, _)| *platform == package.platform);
@@ -184,7 +184,7 @@ impl OciMirror {
         }
     }
 
-    fn targets(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<Targets>> {
+    fn read_targets(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<Targets>> {
         let key = (address.clone(), version.clone());
         self.targets.get_or_compute(&key, || {
             let client = self.client(address)?;

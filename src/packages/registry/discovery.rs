@@ -194,7 +194,7 @@ impl Discovery {
             }));
         }
 
-        let document = match self.document(query.host, &query.url) {
+        let document = match self.request_document(query.host, &query.url) {
             Ok(document) => document,
             Err(error) if error.kind == RequestErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.into_diagnostic(&query.what())),
@@ -214,7 +214,7 @@ impl Discovery {
     }
 
     /// Requests the service discovery document of a host, once in a run.
-    fn document(
+    fn request_document(
         &self,
         host: &Hostname,
         url: &Url,

@@ -399,7 +399,7 @@ impl Registry {
     }
 
     /// The `zh:` of a package in the verified SHA256SUMS; the package is not fetched.
-    pub(super) fn listed(&self, package: &PackageId) -> Result<Hash> {
+    pub(super) fn listed_zh(&self, package: &PackageId) -> Result<Hash> {
         let metadata = self.protocol.metadata(package)?;
         self.releases.get(&metadata)?.confirm(&metadata)
     }

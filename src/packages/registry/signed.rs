@@ -132,7 +132,7 @@ impl SignedReleases {
             now,
         );
         let (authentication, expired) = authenticated.map_err(|error| {
-            SourceError::refused(
+            SourceError::release_refused(
                 error
                     .diagnostic(&subject)
                     .note(format!("checksums: {}", SafeUrl::from(&key.sums)))
@@ -176,9 +176,10 @@ impl SignedReleases {
         signature_url: &Url,
     ) -> std::result::Result<Documents, RequestError> {
         std::thread::scope(|scope| {
-            let signature = scope
-                .spawn(|| self.document(signature_url, MAXIMUM_SIGNATURE_BYTES, "a signature"));
-            let sums = self.document(sums_url, MAXIMUM_SUMS_BYTES, "checksums");
+            let signature = scope.spawn(|| {
+                self.fetch_document(signature_url, MAXIMUM_SIGNATURE_BYTES, "a signature")
+            });
+            let sums = self.fetch_document(sums_url, MAXIMUM_SUMS_BYTES, "checksums");
             let signature = signature
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -195,7 +196,7 @@ impl SignedReleases {
 
 impl SignedReleases {
     /// Fetches a document, which must not be a web page.
-    fn document(
+    fn fetch_document(
         &self,
         url: &Url,
         limit: u64,

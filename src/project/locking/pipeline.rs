@@ -87,6 +87,7 @@ impl Session<'_> {
         self.lock_roots(roots, &options.lock, Some(options), keep)
     }
 
+    /// Locks root modules, those whose lock file is a link one by one after the others.
     fn lock_roots<T>(
         &self,
         roots: &Roots,
@@ -570,7 +571,7 @@ impl Pipeline<'_, '_> {
         (alone, threads)
     }
 
-    /// Edits the lock files.
+    /// Edits the lock files of providers and of modules in memory.
     fn edit(
         &self,
         prepared: Prepared,

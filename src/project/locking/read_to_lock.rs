@@ -43,6 +43,8 @@ impl Session<'_> {
         prepared.map_err(|errors| found.name(errors))
     }
 
+    /// Refuses a named directory that is no root module, and reads a lock file without a
+    /// configuration beside it on its own. All others are read by [`Session::prepare_with`].
     fn read_opened(
         &self,
         root: RootModule,
@@ -69,7 +71,7 @@ impl Session<'_> {
             return Ok(Prepared {
                 requirements,
                 warnings,
-                ..self.unread(root, lock_file, options)?
+                ..self.prepare_unread(root, lock_file, options)?
             });
         }
         Ok(Prepared {
@@ -78,7 +80,8 @@ impl Session<'_> {
         })
     }
 
-    /// A root module with a lock file that need not be the one on disk.
+    /// Reads the requirements of a root module, with a lock file that need not be the one on disk,
+    /// and selects the modules that its calls request.
     pub(super) fn prepare_with(
         &self,
         mut root: RootModule,
@@ -90,7 +93,7 @@ impl Session<'_> {
         if let Some(refused) = root.refused.take() {
             return Err(refused.into());
         }
-        let prepared = self.unread(root, lock_file, options)?;
+        let prepared = self.prepare_unread(root, lock_file, options)?;
         let Prepared {
             root,
             lock_file,
@@ -103,10 +106,10 @@ impl Session<'_> {
         let locks_modules = options.modules || upgrade.is_some() || root.locks_modules();
         let mut module_lock_file = None;
         let mut module_warnings = Vec::new();
-        let mut old = ModuleLocks::new();
+        let mut old_locks = ModuleLocks::new();
         if locks_modules {
             let (file, warnings) = root.module_lock_file()?;
-            old.clone_from(file.locks());
+            old_locks.clone_from(file.locks());
             module_lock_file = Some(file);
             module_warnings = warnings;
         }
@@ -117,7 +120,7 @@ impl Session<'_> {
             modules: &self.modules,
             dialect: root.dialect,
         });
-        let mut choices = ModuleChoices::new(rules, &old);
+        let mut choices = ModuleChoices::new(rules, &old_locks);
         let reading = Reading {
             dialect: root.dialect,
             ignore_tests: options.ignore_tests,
@@ -132,7 +135,8 @@ impl Session<'_> {
         // A choice decides which modules a called module calls, so there may be more choices
         // afterwards.
         let mut requirements = loop {
-            let resolve = |call: &ModuleCall| module_locks::lock(&old, &choices, replaced, call);
+            let resolve =
+                |call: &ModuleCall| module_locks::lock(&old_locks, &choices, replaced, call);
             let mut resolver: Option<&Resolver<'_>> = None;
             if locks_modules {
                 resolver = Some(&resolve);
@@ -160,7 +164,7 @@ impl Session<'_> {
         if let Some(lock_file) = module_lock_file {
             modules = Some(PreparedModules {
                 lock_file,
-                locks: module_locks::entries(&requirements, &old, &choices)?,
+                locks: module_locks::entries(&requirements, &old_locks, &choices)?,
                 plan: choices.plan,
             });
         }
@@ -173,7 +177,7 @@ impl Session<'_> {
                     || !prepared.root.is_unit()
                     || prepared.lock_file.entry(address).is_some()
             });
-            bind_recorded(&mut requirements, &prepared.lock_file, prepared.root.path());
+            add_recorded_constraints(&mut requirements, &prepared.lock_file, prepared.root.path());
         }
         requirements.warnings.extend(module_warnings);
         Ok(Prepared {
@@ -183,8 +187,9 @@ impl Session<'_> {
         })
     }
 
-    /// A root module whose requirements are not read yet.
-    fn unread(
+    /// Prepares a root module whose requirements are not read yet: selects its platforms and
+    /// providers.
+    fn prepare_unread(
         &self,
         root: RootModule,
         lock_file: LockFile,
@@ -200,7 +205,7 @@ impl Session<'_> {
             Some(named) => named,
             None => PlatformSelection::These(vec![Platform::current()]),
         };
-        let (only, versions) = resolve(&options.providers, root.dialect)?;
+        let (only, versions) = resolve_specs(&options.providers, root.dialect)?;
         let mut minimum_age = None;
         if let Some(age) = options.min_age.or(root.settings.policy.min_age())
             && !age.is_zero()
@@ -249,7 +254,7 @@ impl Session<'_> {
 
 /// Adds the recorded constraints to requirements that are not known in full: a module that is not
 /// known may be what has them.
-fn bind_recorded(requirements: &mut Requirements, lock_file: &LockFile, root: &Path) {
+fn add_recorded_constraints(requirements: &mut Requirements, lock_file: &LockFile, root: &Path) {
     for (address, requirement) in &mut requirements.providers {
         let Some(entry) = lock_file.entry(address) else {
             continue;
@@ -277,7 +282,7 @@ fn bind_recorded(requirements: &mut Requirements, lock_file: &LockFile, root: &P
 }
 
 /// The requested providers, some of them with a requested version.
-fn resolve(
+fn resolve_specs(
     providers: &[ProviderSpec],
     dialect: Dialect,
 ) -> Result<(Vec<ProviderAddress>, BTreeMap<ProviderAddress, Version>)> {

@@ -96,7 +96,7 @@ pub(super) struct Stored {
 ///
 /// # Errors
 /// The registry cannot be asked.
-pub(super) fn is_package(
+pub(super) fn is_archive_of(
     package: &PackageId,
     zh: &Hash,
     dialect: Dialect,
@@ -105,7 +105,7 @@ pub(super) fn is_package(
     if let Some(known) = cached(session, package) {
         return Ok(Some(known.zh == *zh));
     }
-    match session.source(dialect, None)?.listed(package) {
+    match session.source(dialect, None)?.listed_zh(package) {
         Ok(listed) => Ok(listed.map(|listed| listed == *zh)),
         Err(SourceError::ProviderNotFound { .. }) => Ok(None),
         Err(error) if error.is_platform_missing() => Ok(None),
@@ -177,7 +177,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
     fn fill(self, address: &ProviderAddress, versions: &Versions) -> Mirrored {
         // 1. Find the packages that the mirror has already.
         let mut mirrored = Mirrored::default();
-        let requested = self.requested(address, versions, &mut mirrored);
+        let requested = self.find_requested(address, versions, &mut mirrored);
         let found = parallel::map(requested, P::SIDE_BY_SIDE, |requested| {
             (self.store.find(&requested.package), requested)
         });
@@ -185,7 +185,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         // 2. Keep or fetch each. A package that fails does not stop the others.
         let repeated = repeated_archives(&found);
         let results = parallel::map(found, P::SIDE_BY_SIDE, |(found, requested)| {
-            let stored = found.and_then(|found| self.put(&found, &requested, &repeated));
+            let stored = found.and_then(|found| self.keep_or_fetch(&found, &requested, &repeated));
             (requested.package, stored)
         });
         let mut stored = Vec::new();
@@ -220,7 +220,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
     }
 
     /// Returns the packages in lock files, and reports releases whose packages are unknown.
-    fn requested<'b>(
+    fn find_requested<'b>(
         &self,
         address: &ProviderAddress,
         versions: &'b Versions,
@@ -257,7 +257,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
     ///
     /// # Errors
     /// The package is not authentic, or no lock file records it.
-    fn put(
+    fn keep_or_fetch(
         &self,
         found: &FoundPackage,
         requested: &RequestedPackage<'_>,
@@ -285,7 +285,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
             errors: Vec::new(),
         };
         if let FoundPackage::Archive(archive) = found
-            && let Some(accepted) = self.accepted(archive, requested, repeated)?
+            && let Some(accepted) = self.accept_existing(archive, requested, repeated)?
         {
             stored.package.action = MirrorAction::Kept;
             stored.package.size = Some(archive.size);
@@ -306,7 +306,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
             archive_file: Some(&archive_file),
             progress: &|package, progress| session.note_progress(package, progress),
         });
-        let fetched = fetched.map_err(|error| requested.located(error.into()))?;
+        let fetched = fetched.map_err(|error| requested.at_record(error.into()))?;
         let Some(digest) = fetched.digest else {
             let error = SourceError::invalid_response(package, "its archive was not hashed");
             return Err(error.into());
@@ -329,7 +329,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
 
     /// Returns the hashes of an existing archive, if a lock file records it and it is the package
     /// of its platform. Also returns the reasons why other lock files do not accept it.
-    fn accepted(
+    fn accept_existing(
         &self,
         archive: &FoundArchive,
         requested: &RequestedPackage<'_>,
@@ -350,13 +350,12 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
             return Ok(None);
         }
 
-        let listed = is_package(package, &archive.zh, release.dialect, self.session);
-        let listed = listed.map_err(|errors| requested.located(errors))?;
+        let is_known = is_archive_of(package, &archive.zh, release.dialect, self.session)
+            .map_err(|errors| requested.at_record(errors))?;
         // A file that lock files record is accepted, unless it has the names of several platforms.
         let named = (package.version.clone(), archive.zh.clone());
         let is_likely = archive.digest.is_some() && !repeated.contains(&named);
-        let is_package = listed.unwrap_or(is_likely);
-        if !is_package {
+        if !is_known.unwrap_or(is_likely) {
             return Ok(None);
         }
         let mut refusals = Vec::new();
@@ -368,8 +367,8 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
 }
 
 impl RequestedPackage<'_> {
-    fn located(&self, errors: Diagnostics) -> Diagnostics {
-        located(
+    fn at_record(&self, errors: Diagnostics) -> Diagnostics {
+        at_record(
             errors,
             self.release.records_for(&self.package.platform).next(),
         )
@@ -377,7 +376,7 @@ impl RequestedPackage<'_> {
 }
 
 /// Adds the location of the record that requires a package to errors about the package.
-fn located(errors: Diagnostics, record: Option<&Record>) -> Diagnostics {
+fn at_record(errors: Diagnostics, record: Option<&Record>) -> Diagnostics {
     errors.map(|error| match record {
         Some(record) => record.error(error, "locked here"),
         None => error,
@@ -453,5 +452,5 @@ fn platforms_in_registry(
     let source = session.source(release.dialect, None)?;
     source
         .platforms(address, version)
-        .map_err(|error| located(error.into(), release.with_hashes().next()))
+        .map_err(|error| at_record(error.into(), release.with_hashes().next()))
 }

@@ -18,7 +18,7 @@ use tempfile::NamedTempFile;
 use super::directory::{MirrorDirectory, file_name};
 use super::documents::{Archives, Document, INDEX, Index, document_name};
 use super::fill::{
-    FoundArchive, FoundPackage, ProviderStore, PublishedPackages, Stored, is_package,
+    FoundArchive, FoundPackage, ProviderStore, PublishedPackages, Stored, is_archive_of,
 };
 use super::mirrored::{Mirrored, RemovedFile};
 use super::releases::Versions;
@@ -101,7 +101,7 @@ impl<'a> Folder<'a> {
             };
             if let Some(digest) = digest {
                 let dialect = self.mirror.releases.dialect_of(address);
-                let is_package = match is_package(package, &digest.zh, dialect, session)? {
+                let is_package = match is_archive_of(package, &digest.zh, dialect, session)? {
                     Some(is_package) => is_package,
                     None => self.is_recorded_once(package, &digest, verified),
                 };

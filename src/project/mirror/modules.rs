@@ -229,7 +229,7 @@ impl Session<'_> {
                 unread.push(&call.key);
             }
             let package = recorded_package(&call.source, locked, call.module.as_ref());
-            packages.push(package.map_err(|errors| errors.map(|error| call.located(error)))?);
+            packages.push(package.map_err(|errors| errors.map(|error| call.at_call(error)))?);
         }
         // The calls of a package that was not fetched are unknown, but not their entries.
         for (key, locked) in locks {

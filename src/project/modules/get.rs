@@ -120,7 +120,7 @@ impl Session<'_> {
         if let Some(existing) = directory.ancestors().find(|path| path.exists())
             && self.modules.boundary.is_outside(existing)
         {
-            return Err(boundary::refused(existing).into());
+            return Err(boundary::outside_error(existing).into());
         }
 
         // A module that is installed is not fetched, and with `--check` no module is.
@@ -230,6 +230,7 @@ struct Installation<'a> {
 }
 
 impl<'a> Installation<'a> {
+    /// Compares locked packages with the installed ones.
     fn new(
         directory: &'a Path,
         requirements: &'a Requirements,
@@ -248,7 +249,7 @@ impl<'a> Installation<'a> {
             }
         }
         let old_list = files::read(&directory.join(MANIFEST), 32 << 20).ok();
-        let list = manifest(requirements.calls.iter().filter_map(entry));
+        let list = manifest(requirements.calls.iter().filter_map(installed_entry));
         Self {
             directory,
             calls: &requirements.calls,
@@ -260,6 +261,7 @@ impl<'a> Installation<'a> {
         }
     }
 
+    /// Returns what is installed, or would be.
     fn outcome(&self) -> InstalledModules {
         let is_known = self.missing.iter().all(|package| package.top.is_some());
         InstalledModules {
@@ -355,7 +357,7 @@ impl<'a> Installation<'a> {
             for call in self.calls {
                 let mut missing = self.missing.iter();
                 if !missing.any(|package| module_locks::is_below(&call.key, &package.key)) {
-                    kept.extend(entry(call));
+                    kept.extend(installed_entry(call));
                 }
             }
             write(&list, &manifest(kept.into_iter()))?;
@@ -464,7 +466,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The entry of a call in `modules.json`; `None` for a call that is not installed.
-fn entry(call: &ModuleCall) -> Option<Installed> {
+fn installed_entry(call: &ModuleCall) -> Option<Installed> {
     let directory = call.directory.as_ref()?.to_string_lossy();
     let mut version = String::new();
     if let (ModuleSource::Registry(_), Some(module)) = (&call.source, &call.module)

@@ -82,7 +82,7 @@ impl PossibleEdit {
 pub(super) fn not_asked(call: &ModuleCall) -> Diagnostic {
     let name = LockedModule::label_name(&call.key);
     let message = format!("the versions of {name} are unknown, because modules are not fetched");
-    call.located(Diagnostic::error(Code::ModuleNotInstalled, message))
+    call.at_call(Diagnostic::error(Code::ModuleNotInstalled, message))
 }
 
 /// A call that moves.
@@ -95,7 +95,7 @@ pub(super) struct Moving<'a> {
 
 impl Moving<'_> {
     /// The version or tag that the user named.
-    pub(in crate::project) fn named(&self) -> Option<&str> {
+    pub(in crate::project) fn named_version(&self) -> Option<&str> {
         self.rules.options.calls.get(&self.call.key)?.as_deref()
     }
 
@@ -106,13 +106,13 @@ impl Moving<'_> {
     pub(in crate::project) fn error(&self, code: Code, why: &str) -> Box<Diagnostic> {
         Box::new(
             self.call
-                .located(Diagnostic::error(code, format!("{} {why}", self.name()))),
+                .at_call(Diagnostic::error(code, format!("{} {why}", self.name()))),
         )
     }
 
     /// An error if the user named a version for a call that cannot move.
     pub(super) fn unmoved(&self, why: &str) -> Result<Option<Choices>, Box<Diagnostic>> {
-        match self.named() {
+        match self.named_version() {
             Some(_) => Err(self.error(Code::VersionOutsideConstraints, why)),
             None => Ok(None),
         }
@@ -127,7 +127,7 @@ impl Moving<'_> {
         if let Err(errors) = registry::select(&source.module, versions, &self.call.constraints)
             && let Some(error) = errors.into_iter().next()
         {
-            return Box::new(self.call.located(error));
+            return Box::new(self.call.at_call(error));
         }
         self.error(
             Code::NoMatchingVersion,
@@ -147,7 +147,7 @@ impl Moving<'_> {
         if let Some(error) = skipped.error(&name) {
             return Err(Box::new(error));
         }
-        let Some(version) = self.named() else {
+        let Some(version) = self.named_version() else {
             return Ok(());
         };
         let HoldingConstraint { text, location, .. } = asked;
@@ -166,8 +166,8 @@ impl Moving<'_> {
         }))
     }
 
-    /// The versions of a registry module.
-    pub(in crate::project) fn versions(&self, versions: &[Version]) -> Choices {
+    /// Returns the versions of a registry module as choices, the newest first.
+    pub(in crate::project) fn choices_of_versions(&self, versions: &[Version]) -> Choices {
         let current = self.known.and_then(|known| known.version.as_ref());
         let mut sorted: Vec<_> = versions.iter().collect();
         sorted.sort_by(|one, other| other.cmp(one));
@@ -203,8 +203,8 @@ impl Moving<'_> {
         }
     }
 
-    /// The tags or commits of a module in git; `None` if it does not move.
-    pub(in crate::project) fn references(
+    /// Returns the tags or commits of a module in git as choices; `None` if it does not move.
+    pub(in crate::project) fn choices_of_references(
         &self,
         source: &RemoteSource,
         references: &References,
@@ -241,7 +241,7 @@ impl Moving<'_> {
             return Ok(Some(git.tags(name, &tag)));
         }
         // The user named a version, and the ref is not one.
-        if self.named().is_some() {
+        if self.named_version().is_some() {
             return self.unmoved("has no tag with a version as its ref");
         }
         git.commits().map(Some)
@@ -279,7 +279,7 @@ impl Moving<'_> {
         };
         match VersionTag::parse(&call.tag) {
             Some(version) => Ok(Some(call.versions(&version))),
-            None if self.named().is_some() => self.unmoved("has no tag with a version"),
+            None if self.named_version().is_some() => self.unmoved("has no tag with a version"),
             None => call.digests().map(Some),
         }
     }
@@ -298,7 +298,7 @@ impl Moving<'_> {
             };
             // An upgrade goes upwards, so older tags are candidates for a user who names one only.
             let is_newer = self.may_select(&tag) && tag.version > current_tag.version;
-            let is_considered = self.named().is_some() || is_newer || name == current;
+            let is_considered = self.named_version().is_some() || is_newer || name == current;
             if tag.is_like(current_tag) && is_considered {
                 list.push((tag, name));
             }
@@ -378,7 +378,7 @@ impl Moving<'_> {
             && constraints.is_outgrown_by(version);
         let mut edited = EditedCall::as_written(self.call);
         if !registry::allows(constraints, version) {
-            if !options.rewrite_constraints || (self.named().is_none() && !is_newer) {
+            if !options.rewrite_constraints || (self.named_version().is_none() && !is_newer) {
                 return Edit::NotRequested;
             }
             let rewritten = module_edit::constraints(self.call, version, |text| {
@@ -394,7 +394,7 @@ impl Moving<'_> {
     }
 
     /// The edit that makes the call ask for a choice.
-    pub(super) fn edit(&self, choice: &Choice) -> Result<CallEdit, Box<Diagnostic>> {
+    pub(super) fn edit_for(&self, choice: &Choice) -> Result<CallEdit, Box<Diagnostic>> {
         match &choice.edit {
             PossibleEdit::Known(edit) => Ok((**edit).clone()),
             PossibleEdit::ToDigestOf(tag) => self.edited_to_digest(tag),

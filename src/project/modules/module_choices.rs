@@ -203,11 +203,11 @@ impl<'a> ModuleChoices<'a> {
     ) -> Result<RequestedModule, Box<Diagnostic>> {
         let choices = match (&moving.call.source, releases) {
             (ModuleSource::Registry(source), Releases::Versions(versions)) => {
-                let picked = self.pick(moving, moving.versions(&versions))?;
+                let picked = self.pick(moving, moving.choices_of_versions(&versions))?;
                 return picked.ok_or_else(|| moving.no_match(source, &versions));
             }
             (ModuleSource::Remote(source), Releases::References(references)) => {
-                moving.references(source, &references)?
+                moving.choices_of_references(source, &references)?
             }
             (ModuleSource::Remote(source), Releases::Tags(tags)) => moving.tags(source, &tags)?,
             _ => moving.unmoved("has no versions")?,
@@ -227,7 +227,7 @@ impl<'a> ModuleChoices<'a> {
         moving: &Moving<'_>,
         mut choices: Choices,
     ) -> Result<Option<RequestedModule>, Box<Diagnostic>> {
-        if let Some(name) = moving.named() {
+        if let Some(name) = moving.named_version() {
             retain_named(moving, &mut choices, name)?;
         }
 
@@ -238,7 +238,7 @@ impl<'a> ModuleChoices<'a> {
         } = newest(
             take(&mut choices.list),
             |choice| choice.is_current,
-            |choice| moving.edit(choice),
+            |choice| moving.edit_for(choice),
             |choice, edited| moving.rejects(choice, edited),
         )?;
         if selected.is_none() {
@@ -295,7 +295,7 @@ impl<'a> ModuleChoices<'a> {
             locked,
             selected: VersionLabel::of_module(label),
             newest: VersionLabel::of_module(&choices.newest),
-            is_named: moving.named().is_some(),
+            is_named: moving.named_version().is_some(),
             held_back_by: Vec::new(),
             skipped,
             stays_for_state: false,

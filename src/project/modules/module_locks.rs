@@ -27,7 +27,7 @@ pub(in crate::project) fn installed(locks: &ModuleLocks, call: &ModuleCall) -> R
         &call.constraints,
     ) {
         let help = Help::text("lock it with ").and(Remedy::LockModules);
-        let error = call.located(Diagnostic::error(code, message)).help(help);
+        let error = call.at_call(Diagnostic::error(code, message)).help(help);
         return Resolution::Skip(Some(error));
     }
     match locked {
@@ -59,7 +59,7 @@ pub(in crate::project) fn lock(
     // The lock file is committed, and would publish a secret in the address.
     if Secrets::may_be_in(&call.source.recorded()) {
         return Resolution::Skip(Some(
-            call.located(secret_in_address(&module_name(&call.key))),
+            call.at_call(secret_in_address(&module_name(&call.key))),
         ));
     }
     // A locked package stays as long as its entry is for the call.
@@ -94,7 +94,7 @@ fn impossible_directory(call: &ModuleCall) -> Option<Diagnostic> {
         "{} has a name that cannot be that of a directory",
         module_name(&call.key)
     );
-    Some(call.located(Diagnostic::error(Code::InvalidConfiguration, message)))
+    Some(call.at_call(Diagnostic::error(Code::InvalidConfiguration, message)))
 }
 
 /// The entries for the calls whose packages were read. While requirements are incomplete, old
@@ -117,12 +117,12 @@ pub(in crate::project) fn entries(
         let known = old
             .get(&call.key)
             .filter(|known| requested.is_locked(known));
-        let Some(entry) = entry(known.map(AsRef::as_ref), &requested, module) else {
+        let Some(entry) = entry_of_call(known.map(AsRef::as_ref), &requested, module) else {
             continue;
         };
         // A registry may have added a secret to the address from which the package comes.
         if Secrets::may_be_in(&entry.package) {
-            errors.push(call.located(secret_in_address(&module_name(&call.key))));
+            errors.push(call.at_call(secret_in_address(&module_name(&call.key))));
             continue;
         }
         let entry = Arc::new(entry);
@@ -147,7 +147,7 @@ pub(in crate::project) fn entries(
 
 /// The entry of a call whose package was read: the known one, if the package has one of its hashes.
 /// `None` for a package that is not whole.
-fn entry(
+fn entry_of_call(
     known: Option<&LockedModule>,
     requested: &RequestedModule,
     module: &FetchedModule,

@@ -140,7 +140,7 @@ impl Pins<'_> {
             if call.own_call.is_some() || modules.never_fetches(call) {
                 continue;
             }
-            let locked = self.entry(call);
+            let locked = self.locked_entry(call);
             // All hosts are asked at once, before the first call needs an answer.
             if locked.is_none() && may_move_in_git(&call.source) {
                 without_commit.push(call.source.clone());
@@ -169,7 +169,7 @@ impl Pins<'_> {
                     let name = LockedModule::label_name(&call.key);
                     let message = format!("{name} is not pinned: {why}");
                     let warning = Diagnostic::warning(Code::ModuleRefFloating, message);
-                    self.warnings.push(call.located(warning));
+                    self.warnings.push(call.at_call(warning));
                 }
                 Err(more) => errors.extend(more),
             }
@@ -178,7 +178,7 @@ impl Pins<'_> {
     }
 
     /// The entry of a call, if it is for the call.
-    fn entry(&self, call: &ModuleCall) -> Option<Arc<LockedModule>> {
+    fn locked_entry(&self, call: &ModuleCall) -> Option<Arc<LockedModule>> {
         self.locks
             .get(&call.key)
             .filter(|known| RequestedModule::as_written(call).is_locked(known))
@@ -211,7 +211,7 @@ impl Pins<'_> {
             let message = format!("{name} is not pinned, because it is not locked");
             let warning = Diagnostic::warning(Code::ModuleRefFloating, message);
             let help = Help::text("lock it with ").and(Remedy::LockModules);
-            self.warnings.push(call.located(warning).help(help));
+            self.warnings.push(call.at_call(warning).help(help));
             return Edit::NotRequested;
         };
         if registry::pinned(&call.constraints) == Some(version) {

@@ -182,7 +182,7 @@ fn says_what_to_do(text: &str) -> bool {
 }
 
 impl Listings<'_> {
-    /// Warnings of the registry about a provider.
+    /// Returns warnings about a provider: its registry hides it, or warns of it.
     pub(in crate::project) fn warnings(&self, address: &ProviderAddress) -> Vec<Diagnostic> {
         let Listing {
             unlisted, warning, ..
@@ -241,6 +241,7 @@ impl Listings<'_> {
         errors
     }
 
+    /// Returns an error if the policy does not allow the tier of a provider, or it is unknown.
     fn against_tier(
         &self,
         address: &ProviderAddress,

@@ -129,7 +129,7 @@ impl Candidate<'_> {
             ..
         }) = available.versions.get(version)
         {
-            return Err(self.unsupported(version, protocols, available));
+            return Err(self.unsupported_error(version, protocols, available));
         }
         let mut errors = Diagnostics::default();
         for error in self
@@ -189,7 +189,11 @@ impl Candidate<'_> {
     }
 
     /// Fails for a version that was chosen and does not exist.
-    pub(super) fn listed(&self, chosen: &Version, available: &AvailableVersions) -> Result<()> {
+    pub(super) fn check_listed(
+        &self,
+        chosen: &Version,
+        available: &AvailableVersions,
+    ) -> Result<()> {
         if available.versions.contains_key(chosen) {
             return Ok(());
         }
@@ -380,7 +384,8 @@ impl Candidate<'_> {
         })
     }
 
-    fn unsupported(
+    /// The error about a version whose packages have no supported protocol.
+    fn unsupported_error(
         &self,
         version: &Version,
         protocols: &str,

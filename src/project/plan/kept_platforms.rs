@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::candidate::{Candidate, Wanted};
-use super::release_lookup::{ReleaseLookup, accept};
+use super::release_lookup::{ReleaseLookup, remedy_to_accept};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
 use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::archive::{HashCache, ReleaseEvidence};
@@ -41,7 +41,7 @@ pub(in crate::project) fn of_file(
             cache,
             progress: &|_, _| {},
         };
-        let evidence = release.cached();
+        let evidence = release.cached_evidence();
         covered.extend(evidence.covered(&locked.hashes));
         if !evidence.unexplained(&locked.hashes).is_empty() {
             unknown.push((locked, release));
@@ -75,7 +75,9 @@ pub(super) fn of_entry(
         evidence.published.insert(platform.clone(), h1);
     }
     if !evidence.unexplained(&locked.hashes).is_empty() {
-        evidence.published.extend(release.cached().published);
+        evidence
+            .published
+            .extend(release.cached_evidence().published);
     }
     if !evidence.unexplained(&locked.hashes).is_empty() {
         return None;
@@ -96,7 +98,7 @@ impl KeptPlatforms {
             version: &locked.version,
             ..*new
         };
-        let mut evidence = old.cached();
+        let mut evidence = old.cached_evidence();
         let mut failure = None;
         if needs_old_packages(locked, new, &evidence, asked_for) {
             failure = ask(&locked.hashes, &old, &mut evidence);
@@ -192,7 +194,7 @@ impl KeptPlatforms {
         let remedy = if candidate.wanted == Wanted::Keep && accepts_changed_hashes {
             Remedy::Lock(LockRemedy {
                 platforms,
-                ..accept(name)
+                ..remedy_to_accept(name)
             })
         } else if candidate.wanted == Wanted::Keep {
             Remedy::Lock(LockRemedy {

@@ -15,9 +15,7 @@ use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Result, RunOption, UpgradeRemedy,
 };
 use crate::packages::archive::PackageId;
-use crate::packages::{
-    AvailableVersion, AvailableVersions, Packages, Platforms, Source, SourceError,
-};
+use crate::packages::{AvailableVersions, Packages, Platforms, Source, SourceError};
 use crate::project::root_module::RootModule;
 use crate::provider::{Platform, Version};
 use crate::settings::PlatformSelection;
@@ -89,7 +87,7 @@ pub(crate) fn plan_packages<'a>(
                 return Ok(None);
             };
             let candidate = request.candidate(&provider.address, requirement, &selection.old);
-            plan(candidate, provider, request)
+            plan_provider(candidate, provider, request)
         },
     ))?;
     Ok(plans.into_iter().flatten().collect())
@@ -157,7 +155,10 @@ fn packages_of(
     Ok(Arc::new(packages))
 }
 
-fn plan<'a>(
+/// Plans the packages of the selected version of a provider: selects the platforms, and checks that
+/// they exist and that the policy allows the provider. `None` if the settings exempt the provider
+/// from all platforms, and its entry is left as it is.
+fn plan_provider<'a>(
     candidate: Candidate<'a>,
     SelectedProvider {
         version,
@@ -188,7 +189,7 @@ fn plan<'a>(
                 covered.retain(|platform| listed.contains(platform));
             }
             let covered = covered.into_iter().cloned().collect();
-            or_covered(platforms, covered, kept.unexplained > 0)
+            covered_or_default(platforms, covered, kept.unexplained > 0)
         }
         PlatformSelection::All => source
             .platforms(candidate.address, version)?
@@ -196,15 +197,15 @@ fn plan<'a>(
             .collect(),
     };
     let platforms = existing_platforms(&candidate, platforms, prepared);
-    // The settings exempt the provider from all platforms, and the entry is left as it is.
-    if platforms.is_empty() && has_entry(&candidate, version) {
+    // The settings exempt the provider from all platforms.
+    if platforms.is_empty() && has_unchanged_entry(&candidate, version) {
         return Ok(None);
     }
     let mut warnings = Vec::new();
     for text in &available.warnings {
         warnings.push(registry_warning(candidate.address, text));
     }
-    warnings.extend(wrong_exceptions(&candidate, version, listed, prepared));
+    warnings.extend(needless_exemptions(&candidate, version, listed, prepared));
     let mut plan = ProviderPlan {
         candidate,
         version,
@@ -238,7 +239,7 @@ fn plan<'a>(
     }
     plan.warnings.extend(of_selection.iter().cloned());
     plan.warnings
-        .extend(stops_init(&candidate, version, source));
+        .extend(stopped_init_warning(&candidate, version, source));
     plan.recorded = request
         .run
         .recorded
@@ -263,7 +264,7 @@ fn existing_platforms<'a>(
 
 /// Whether the provider has an entry that need not change, so that nothing is to be done if none of
 /// the requested platforms exists.
-fn has_entry(candidate: &Candidate<'_>, version: &Version) -> bool {
+fn has_unchanged_entry(candidate: &Candidate<'_>, version: &Version) -> bool {
     candidate.locked.is_some_and(|locked| {
         locked.version == *version
             && locked.constraints == candidate.requirement.constraints
@@ -273,7 +274,7 @@ fn has_entry(candidate: &Candidate<'_>, version: &Version) -> bool {
 
 /// Warnings about platforms that the version has although the settings exempt the provider from
 /// them.
-fn wrong_exceptions(
+fn needless_exemptions(
     candidate: &Candidate<'_>,
     version: &Version,
     listed: Option<&Platforms>,
@@ -330,9 +331,13 @@ fn kept_platforms(
     kept.unwrap_or_default()
 }
 
-/// The warning about a mirror at which `init` stops, although provlock goes on to the next
+/// Returns a warning about a mirror at which `init` stops, although provlock goes on to the next
 /// installation method of the CLI configuration.
-fn stops_init(candidate: &Candidate<'_>, version: &Version, source: &Source) -> Option<Diagnostic> {
+fn stopped_init_warning(
+    candidate: &Candidate<'_>,
+    version: &Version,
+    source: &Source,
+) -> Option<Diagnostic> {
     let mirror = source.mirror_without(candidate.address, version)?;
     let name = candidate.name();
     let init = format!("{} init", candidate.dialect);
@@ -389,25 +394,15 @@ fn check_platforms(
         listed.iter(),
         None,
     ));
-    let has_package = |(version, release): &(&Version, &AvailableVersion)| {
-        !version.is_prerelease()
-            && release.platforms.contains(missing)
-            && release.unsupported_protocols.is_none()
-    };
-    // Not all versions are known offline.
-    let newest = if available.is_partial {
-        None
-    } else {
-        available.versions.iter().rev().find(has_package)
-    };
-    let is_set = prepared.root.settings.platforms.as_ref() == Some(&prepared.platforms);
-    let Some((newest, _)) = newest else {
+    let newest = newest_version_for(missing, available);
+    let are_from_settings = prepared.root.settings.platforms.as_ref() == Some(&prepared.platforms);
+    let Some(newest) = newest else {
         // A merge names its files, and not only platforms.
         let is_merge = !prepared.replaced.is_empty();
         if available.is_partial {
             return Err(error);
         }
-        if is_set || is_merge {
+        if are_from_settings || is_merge {
             let help = Help::text("remove the platform; ").and_exempt(candidate.name(), missing);
             return Err(error.map(|error| error.help(help.clone())));
         }
@@ -429,7 +424,7 @@ fn check_platforms(
         return Err(error.map(|error| error.help(help.clone().and(lock_all.clone()))));
     };
     let remedy = UpgradeRemedy {
-        platforms: (!is_set).then(|| prepared.platforms.named().to_vec()),
+        platforms: (!are_from_settings).then(|| prepared.platforms.named().to_vec()),
         providers: vec![format!("{}@{newest}", candidate.name())],
         constraints: !candidate.requirement.constraints.allows(newest),
         allow_downgrade: candidate
@@ -447,6 +442,26 @@ fn check_platforms(
     }))
 }
 
+/// Returns the newest version with a package for a platform; `None` if there is none, or if not all
+/// versions are known, as offline.
+fn newest_version_for<'a>(
+    platform: &Platform,
+    available: &'a AvailableVersions,
+) -> Option<&'a Version> {
+    if available.is_partial {
+        return None;
+    }
+    for (version, release) in available.versions.iter().rev() {
+        if !version.is_prerelease()
+            && release.platforms.contains(platform)
+            && release.unsupported_protocols.is_none()
+        {
+            return Some(version);
+        }
+    }
+    None
+}
+
 /// The platforms for which a version has packages, if they are known.
 fn listed_platforms<'a>(
     version: &Version,
@@ -459,8 +474,9 @@ fn listed_platforms<'a>(
         .filter(|listed| !listed.is_empty())
 }
 
-/// The covered platforms, in place of the default; together with it if more may be covered.
-fn or_covered(
+/// Returns the covered platforms in place of the default ones, or together with these if more may
+/// be covered.
+fn covered_or_default(
     platforms: &[Platform],
     covered: Vec<Platform>,
     may_be_more: bool,

@@ -8,7 +8,7 @@ use super::candidate::Candidate;
 use super::kept_platforms;
 use super::packages::ProviderPlan;
 use super::recorded_entries::{RecordedEntry, UnconfirmedHashes};
-use super::release_lookup::{Confirmation, ReleaseLookup, accept, unpublished_warning};
+use super::release_lookup::{Confirmation, ReleaseLookup, remedy_to_accept, unpublished_warning};
 use super::request::LockRequest;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result, RunOption};
@@ -32,10 +32,11 @@ pub(super) fn record(
     old: Option<&LockedProvider>,
     packages: Arc<Packages>,
 ) -> Result<RecordedEntry> {
-    let mut entry = published(plan, packages);
+    let mut entry = published_entry(plan, packages);
     let old_hashes = match old {
         Some(old) if old.version == *plan.version && !old.hashes.is_empty() => &old.hashes,
-        // Hashes of a different version have nothing to do with this release.
+        // There is no hash of this release: hashes of a different version have nothing to do with
+        // it.
         _ => return Ok(entry),
     };
 
@@ -71,7 +72,11 @@ pub(super) fn record(
         compared.unpublished.clear();
     }
     entry.warning = if is_unconfirmed {
-        Some(unconfirmed(&plan.candidate, plan.version, old_hashes))
+        Some(unconfirmed_warning(
+            &plan.candidate,
+            plan.version,
+            old_hashes,
+        ))
     } else {
         unpublished_warning(&plan.candidate, plan.version, &compared.unpublished)
     };
@@ -95,6 +100,8 @@ struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
+    /// Compares the hashes of the old entry with the release, and with the new entry. Its packages
+    /// come from `mirror`, if that is set.
     fn new(
         old_hashes: &'a BTreeSet<Hash>,
         release: &ReleaseLookup<'_>,
@@ -143,12 +150,13 @@ impl<'a> Check<'a> {
         self.is_contradicted && is_kept && self.compared.unpublished.is_empty()
     }
 
+    /// The error about an entry that is refused ([`Check::is_refused`]).
     fn into_refusal(self, plan: &ProviderPlan<'_>, packages: &Packages) -> Diagnostic {
         let ProviderPlan {
             candidate, version, ..
         } = plan;
         match (self.mirror, self.confirmation) {
-            (Some(mirror), _) => not_confirmed(
+            (Some(mirror), _) => not_confirmed_error(
                 Some(mirror),
                 candidate,
                 version,
@@ -156,16 +164,17 @@ impl<'a> Check<'a> {
                 Vec::new(),
             ),
             (None, Confirmation::Incomplete(not_seen)) => {
-                not_confirmed(None, candidate, version, self.old_hashes, not_seen)
+                not_confirmed_error(None, candidate, version, self.old_hashes, not_seen)
             }
             (None, Confirmation::Confirmed | Confirmation::Contradicted) => {
                 let mut wrong: BTreeSet<&Hash> = self.old_hashes.iter().collect();
+                // Only the `zh:` contradict the release.
                 if !self.is_contradicted {
                     wrong.retain(|hash| {
                         hash.scheme() == HashScheme::Zh && self.compared.unpublished.contains(*hash)
                     });
                 }
-                refusal(candidate, version, &wrong, packages)
+                changed_hashes_error(candidate, version, &wrong, packages)
             }
         }
     }
@@ -193,8 +202,8 @@ fn remove_hashes_of_packages(
     }
 }
 
-/// The entry with the published hashes alone.
-fn published(plan: &ProviderPlan<'_>, packages: Arc<Packages>) -> RecordedEntry {
+/// Makes an entry of the published hashes alone, without the hashes of the entry before.
+fn published_entry(plan: &ProviderPlan<'_>, packages: Arc<Packages>) -> RecordedEntry {
     let ProviderPlan {
         candidate,
         version,
@@ -224,7 +233,8 @@ fn published(plan: &ProviderPlan<'_>, packages: Arc<Packages>) -> RecordedEntry 
     }
 }
 
-fn refusal(
+/// The error about the hashes of an entry that no published package has.
+fn changed_hashes_error(
     candidate: &Candidate<'_>,
     version: &Version,
     wrong: &BTreeSet<&Hash>,
@@ -256,14 +266,14 @@ fn refusal(
     };
     error
         .note("the release was replaced after it was locked, or the lock file was changed by hand or by an attacker")
-        .help(Help::text("compare with the provider's release page; if the new release is right: ").and(accept(name)))
+        .help(Help::text("compare with the provider's release page; if the new release is right: ").and(remedy_to_accept(name)))
 }
 
-/// The refusal of an entry that no package confirms. A mirror may lack the packages of its hashes
+/// The error about an entry that no package confirms. A mirror may lack the packages of its hashes
 /// because it is for other platforms, because it has unpacked or repacked the packages, or because
 /// they differ from the published ones. An entry with `h1:` hashes only may have packages that
 /// could not be checked, for the reasons `not_seen`.
-fn not_confirmed(
+fn not_confirmed_error(
     mirror: Option<&str>,
     candidate: &Candidate<'_>,
     version: &Version,
@@ -294,13 +304,18 @@ fn not_confirmed(
     }
     let help =
         Help::text("lock again when all packages can be fetched; to replace the recorded hashes: ")
-            .and(accept(candidate.name()));
+            .and(remedy_to_accept(candidate.name()));
     error
         .note("the release may have been replaced after it was locked")
         .help(help)
 }
 
-fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {
+/// The warning about hashes that are kept although no fetched package has one of them.
+fn unconfirmed_warning(
+    candidate: &Candidate<'_>,
+    version: &Version,
+    kept: &BTreeSet<Hash>,
+) -> Diagnostic {
     let name = candidate.name();
     let message = format!(
         "none of the {} recorded hashes of {name} {version} could be confirmed",

@@ -103,7 +103,7 @@ impl ReleaseLookup<'_> {
     }
 
     /// Hashes of the packages that are in the cache. A package there may have been replaced since.
-    pub(super) fn cached(&self) -> ReleaseEvidence {
+    pub(super) fn cached_evidence(&self) -> ReleaseEvidence {
         let mut evidence = ReleaseEvidence::default();
         for (package, digest) in self.cached_packages() {
             let h1 = BTreeSet::from(digest.into_h1());
@@ -139,6 +139,7 @@ impl ReleaseLookup<'_> {
         {
             return Confirmation::Confirmed;
         }
+        // Other packages are of the same release, and have no other `zh:`.
         if h1.is_empty() || !zh.is_empty() {
             return Confirmation::Contradicted;
         }
@@ -151,6 +152,8 @@ impl ReleaseLookup<'_> {
         self.confirm_by_others(recorded, packages)
     }
 
+    /// Looks for a recorded hash in the registry's report, in the cache, and in the packages of
+    /// other platforms, which are fetched one by one.
     fn confirm_by_others(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> Confirmation {
         let published = packages
             .keys()
@@ -182,6 +185,7 @@ impl ReleaseLookup<'_> {
                 )),
             }
         }
+        // A package that the registry does not list may have the hash.
         if listed > seen && not_seen.is_empty() {
             not_seen.push(format!(
                 "SHA256SUMS lists {listed} packages, and the registry lists {seen} of them"
@@ -226,12 +230,12 @@ impl ReleaseLookup<'_> {
         if unseen.is_empty() {
             return ComparedHashes::default();
         }
-        self.evidence(packages).compare(unseen)
+        self.collect_evidence(packages).compare(unseen)
     }
 
-    /// Facts that the registry publishes, with the published packages that this run has fetched or
-    /// that are in the cache.
-    fn evidence(&self, packages: &Packages) -> ReleaseEvidence {
+    /// Collects facts that the registry publishes, with the published packages that this run has
+    /// fetched or that are in the cache.
+    fn collect_evidence(&self, packages: &Packages) -> ReleaseEvidence {
         let mut evidence = ReleaseEvidence::default();
         // The hashes of each published package, by its `zh:`.
         let mut hashes_of_packages = BTreeMap::new();
@@ -306,11 +310,14 @@ pub(super) fn unpublished_warning(
     let warning = Diagnostic::warning(Code::HashNotPublished, message)
         .note(format!("compared with {compared}"));
     let warning = warning.at_each(candidate.recorded_hash(|hash| hash == first), "");
-    Some(warning.help(Help::text("find out who added it; to remove it: ").and(accept(name))))
+    Some(
+        warning
+            .help(Help::text("find out who added it; to remove it: ").and(remedy_to_accept(name))),
+    )
 }
 
 /// Command that locks a provider again with the published hashes.
-pub(super) fn accept(name: String) -> LockRemedy {
+pub(super) fn remedy_to_accept(name: String) -> LockRemedy {
     LockRemedy {
         providers: vec![name],
         accept_changed_hashes: true,
@@ -318,6 +325,7 @@ pub(super) fn accept(name: String) -> LockRemedy {
     }
 }
 
+/// Whether a package was compared with SHA256SUMS, which a mirror does not have.
 fn has_sums(package: &Fetched) -> bool {
     matches!(
         package.authentication,
@@ -325,6 +333,7 @@ fn has_sums(package: &Fetched) -> bool {
     )
 }
 
+/// Whether a package has one of the recorded hashes.
 fn has_recorded(package: &Fetched, recorded: &BTreeSet<Hash>) -> bool {
     let is_recorded = package
         .digest

@@ -301,7 +301,7 @@ impl Search<'_> {
     /// Selects the version that the user named, if the constraints allow it or may be rewritten.
     fn exactly(&self, version: &Version) -> Result<SelectedProvider> {
         let candidate = &self.candidate;
-        candidate.listed(version, self.available)?;
+        candidate.check_listed(version, self.available)?;
         let mut rewrite = None;
         if !candidate.requirement.constraints.allows(version) {
             if !self.rewrites_constraints() {
@@ -340,7 +340,7 @@ impl Search<'_> {
         } = newest(
             self.available.versions.keys().rev(),
             |version| candidate.has_locked(version),
-            |version| Result::Ok(self.edit(version)),
+            |version| Result::Ok(self.possible_rewrite(version)),
             |version, _| self.rejects(version),
         )?;
         if let Some((version, rewrite)) = selected {
@@ -366,7 +366,7 @@ impl Search<'_> {
 
     /// The rewritten constraints, if the constraints do not allow a version and may be rewritten
     /// for it.
-    fn edit(&self, version: &Version) -> Edit<Option<Rewrite>, Box<Diagnostic>> {
+    fn possible_rewrite(&self, version: &Version) -> Edit<Option<Rewrite>, Box<Diagnostic>> {
         let requirement = self.candidate.requirement;
         if requirement.constraints.allows(version) {
             return Edit::Done(None);

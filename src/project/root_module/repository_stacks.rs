@@ -58,7 +58,7 @@ impl RepositoryStacks {
         });
         let FoundFiles { stacks, locked } = std::mem::take(&mut *lock(&found));
 
-        let shown = join(&environment.shown(top), "");
+        let shown = join(&environment.shown_path(top), "");
         let repository = Repository::open_from(tree, top, &shown).ok()?;
         let units = GeneratedUnits::read(&stacks, &repository, &environment.variables);
         let mut stacks = Self {

@@ -72,7 +72,7 @@ impl TerragruntUnit {
     ) -> Self {
         let (repository, read) = unit.read(from, None, stacks.repository(), stacks.variables());
         Self {
-            root: repository.shown(&unit.directory),
+            root: repository.shown_path(&unit.directory),
             repository,
             read,
             is_locked_where_generated: false,
@@ -90,7 +90,7 @@ impl TerragruntUnit {
         stacks: &RepositoryStacks,
     ) -> Result<Self> {
         let directory = package.path()?;
-        let shown = package.shown();
+        let shown = package.shown_path();
         let repository = stacks.repository();
         let (repository, mut read) =
             unit.read(&directory, Some(&shown), repository, stacks.variables());
@@ -118,7 +118,7 @@ impl TerragruntUnit {
     }
 
     /// Its directory, as the user knows it; that of the source for a generated unit.
-    pub(in crate::project) fn shown(&self) -> &Path {
+    pub(in crate::project) fn shown_path(&self) -> &Path {
         &self.root
     }
 
@@ -152,7 +152,7 @@ impl TerragruntUnit {
 
     /// Directory of [`TerragruntUnit::local_module`], as the user knows it.
     pub(in crate::project) fn shown_module(&self) -> Option<PathBuf> {
-        Some(self.repository.shown(self.local_module()?))
+        Some(self.repository.shown_path(self.local_module()?))
     }
 
     /// Whether checking what Terragrunt runs also checks the unit's directory on its own. In the
@@ -319,7 +319,7 @@ impl TerragruntUnit {
         if let Some(fetched) = &fetched {
             let path = fetched.path();
             let path = path.map_err(|errors| errors.map(|error| self.at_source(error)))?;
-            package = Some((path, fetched.shown()));
+            package = Some((path, fetched.shown_path()));
         }
         let WorkingDirectory {
             files,
@@ -340,7 +340,7 @@ impl TerragruntUnit {
                 self.package.clone().map(ModulePath::Package)
             }
             Ok(UnitSource::Local(module)) if repository.tree().is_dir(module) => {
-                Some(ModulePath::Directory(repository.shown(module)))
+                Some(ModulePath::Directory(repository.shown_path(module)))
             }
             Ok(UnitSource::Unit | UnitSource::Local(_)) => {
                 Some(ModulePath::Directory(root.clone()))
@@ -450,7 +450,7 @@ impl TerragruntUnit {
         if !has_lock_file(tree, module) || has_lock_file(tree, &self.read.directory) {
             return None;
         }
-        Some((self.repository.shown(module), module.to_owned()))
+        Some((self.repository.shown_path(module), module.to_owned()))
     }
 
     /// Terragrunt's directory in which its next run would find an older lock file than the unit's.

@@ -138,7 +138,7 @@ impl Session<'_> {
         let Ok(canonical) = self.canonical(&directory) else {
             return path.to_owned();
         };
-        let shown = normal(&self.environment.shown(&canonical));
+        let shown = normal(&self.environment.shown_path(&canonical));
         match name {
             Some(name) => shown.join(name),
             None => shown,
@@ -438,7 +438,7 @@ impl Session<'_> {
     pub(super) fn settings(&self, directory: &Path) -> Result<(PathBuf, Settings)> {
         let canonical = self.canonical(directory)?;
         if self.modules.boundary.excludes(&canonical) {
-            return Err(boundary::refused(directory).into());
+            return Err(boundary::outside_error(directory).into());
         }
         let settings = self.settings_at(directory, &canonical)?;
         Ok((canonical, settings))

@@ -136,7 +136,7 @@ impl Session<'_> {
             paths.providers.set_file_name(name);
         }
         let refused = if is_outside {
-            Some(boundary::refused(path))
+            Some(boundary::outside_error(path))
         } else {
             self.refused_link(&paths)
         };
@@ -199,7 +199,7 @@ impl Session<'_> {
     fn refused_link(&self, paths: &LockFilePaths) -> Option<Diagnostic> {
         for path in [&paths.providers, &paths.modules] {
             if self.modules.boundary.is_link_out(path) {
-                return Some(boundary::refused(path));
+                return Some(boundary::outside_error(path));
             }
         }
         None
@@ -370,14 +370,14 @@ impl Session<'_> {
         };
         let shown = |path: &Path| match path.strip_prefix(canonical) {
             Ok(below) => crate::project::join(directory, below),
-            Err(_) => self.environment.shown(path),
+            Err(_) => self.environment.shown_path(path),
         };
         let settings = Settings::find(canonical, files, &self.repositories.settings, &shown)?;
         // Another user could loosen the policy in a directory above, so that such a file is not
         // read.
         for path in &settings.of_other_users {
             if self.is_new(format!("settings {}", path.display())) {
-                self.notify(Event::SettingsNotRead(&self.environment.shown(path)));
+                self.notify(Event::SettingsNotRead(&self.environment.shown_path(path)));
             }
         }
         Ok(settings)

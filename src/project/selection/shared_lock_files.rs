@@ -115,7 +115,7 @@ impl Session<'_> {
         for (root, sharing) in list.iter_mut().zip(sharing) {
             // One root module reports what concerns all that share the file.
             if let Some(file) = &sharing.lock_file {
-                root.linked_lock_file = Some(self.environment.shown(file));
+                root.linked_lock_file = Some(self.environment.shown_path(file));
                 root.is_sharing_reported = !reported.insert(file.clone());
             }
             root.sharing.extend(sharing.into_roots());
@@ -144,7 +144,7 @@ impl Session<'_> {
             self.repositories
                 .around_lock_file(&canonical, &linked.file, &self.environment);
         match repository.linked_lock_files().links_to(&linked).next() {
-            Some(root) => normal(&self.environment.shown(root)),
+            Some(root) => normal(&self.environment.shown_path(root)),
             None => directory,
         }
     }
@@ -168,7 +168,7 @@ impl Session<'_> {
         for directory in links.chain(own_directory(file)) {
             // Most root modules have a lock file of their own.
             if directory != canonical {
-                let shown = normal(&self.environment.shown(directory));
+                let shown = normal(&self.environment.shown_path(directory));
                 others.insert(directory.to_owned(), shown);
             }
         }

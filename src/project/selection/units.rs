@@ -129,7 +129,10 @@ impl Session<'_> {
             Err(unknown) => return Err(unknown.clone()),
         };
         if opened.read.source.is_ok() && opened.is_empty() {
-            let reason = format!("the unit in {} runs no module", opened.shown().display());
+            let reason = format!(
+                "the unit in {} runs no module",
+                opened.shown_path().display()
+            );
             return Err(Unknown::new(reason, None));
         }
         Ok(opened)

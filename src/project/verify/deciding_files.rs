@@ -158,7 +158,7 @@ fn effect_if_unread(change: &ReviewedChange, path: &Path, kind: DecidingKind) ->
 
 /// The finding about files with the same effect.
 fn finding_about(change: &ReviewedChange, effect: &Effect, paths: &[&Path]) -> Diagnostic {
-    let shown: Vec<_> = paths.iter().map(|path| change.shown(path)).collect();
+    let shown: Vec<_> = paths.iter().map(|path| change.shown_path(path)).collect();
     let names = few(shown.iter().map(|path| path.display()));
     let verb = if shown.len() == 1 {
         "differs"
@@ -252,7 +252,7 @@ fn is_of_variables(facts: &BaseFacts<'_>, path: &Path) -> bool {
         if !directory.starts_with(&change.top) {
             break;
         }
-        let shown = change.shown(directory);
+        let shown = change.shown_path(directory);
         let module = facts
             .modules
             .canonical_module(directory, shown, Dialect::default());
@@ -520,7 +520,7 @@ fn effect_of_upload_ignore(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Opt
     if hidden.is_empty() {
         return None;
     }
-    let names = few(hidden.iter().map(|path| change.shown(path).display()));
+    let names = few(hidden.iter().map(|path| change.shown_path(path).display()));
     let effect = format!("excludes {names} from remote runs");
     Some(not_decided(&effect))
 }
@@ -531,7 +531,7 @@ fn may_be_uploaded(facts: &BaseFacts<'_>, path: &Path) -> bool {
     let Some(directory) = path.parent() else {
         return false;
     };
-    let shown = facts.change.shown(directory);
+    let shown = facts.change.shown_path(directory);
     let module = facts
         .modules
         .canonical_module(directory, shown, Dialect::default());
@@ -620,7 +620,7 @@ fn effect_of_attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Opti
         for name in CHANGING_ATTRIBUTES {
             let value = new.get(name);
             if value != old.get(name) && !is_harmless(name, value) {
-                let shown = change.shown(&path).display();
+                let shown = change.shown_path(&path).display();
                 let effect = format!("sets the attribute {name} of {shown}");
                 return Some(not_decided(&effect));
             }

@@ -350,8 +350,8 @@ pub(super) fn removed_roots(
     directory: &Path,
     roots: &BTreeSet<&Path>,
 ) -> Diagnostic {
-    let name = |path: &Path| normal(change.shown(path)).display().to_string();
-    let location = Location::of_file(normal(change.shown(directory)));
+    let name = |path: &Path| normal(change.shown_path(path)).display().to_string();
+    let location = Location::of_file(normal(change.shown_path(directory)));
     let mut notes = Vec::new();
     for root in roots {
         notes.push(match moved_to(change, root) {

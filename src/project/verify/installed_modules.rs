@@ -34,7 +34,7 @@ pub(super) fn check(
         root.module.data_directory.join("modules"),
     );
     if root.packages.boundary.is_outside(&top) {
-        report.findings.push(boundary::refused(&top));
+        report.findings.push(boundary::outside_error(&top));
         return;
     }
     // Each path of calls is installed once.

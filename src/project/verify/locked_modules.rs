@@ -134,7 +134,7 @@ fn missing_lock_file(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Di
             format!("{path} is missing, so {names} {verb} not locked")
         });
         let finding = Diagnostic::finding(Code::ModuleNotLocked, message).shared(shared);
-        return Some(first.located(finding).help(Remedy::LockModules));
+        return Some(first.at_call(finding).help(Remedy::LockModules));
     }
 
     // A directory that is no root module needs no lock file.
@@ -165,7 +165,7 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
             };
             error = error.at(location.clone(), "");
         }
-        return Some(call.located(error).help(Remedy::LockModules));
+        return Some(call.at_call(error).help(Remedy::LockModules));
     }
     let entry = entry?;
     let recorded = &entry.locked.constraints;
@@ -181,7 +181,7 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
         "its call",
     );
     warning.severity = Severity::Warning;
-    Some(call.located(warning).help(Remedy::LockModules))
+    Some(call.at_call(warning).help(Remedy::LockModules))
 }
 
 /// Compares locked modules with their published packages. Fetches every package once for all calls
@@ -256,7 +256,7 @@ fn located_at_calls(mut finding: Diagnostic, calls: &[LockedCall<'_>]) -> Diagno
         finding = finding.at(entry.package().clone(), module_name(&call.key));
     }
     for (call, _) in calls {
-        finding = call.located(finding);
+        finding = call.at_call(finding);
     }
     finding
 }

@@ -186,7 +186,7 @@ fn report_stack(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, report: &mut Veri
     for path in below.take_while(|path| path.starts_with(directory)) {
         let is_here = path.parent() == Some(directory);
         if is_here && path.file_name().is_some_and(configuration::is_of_stack) {
-            let location = Location::of_file(facts.change.shown(path));
+            let location = Location::of_file(facts.change.shown_path(path));
             report.findings.extend(unknown(&[&location]));
             return;
         }

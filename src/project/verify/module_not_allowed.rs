@@ -48,7 +48,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         }
         let message = format!("the policy does not allow {}: {reason}", call.name());
         let error = Diagnostic::finding(Code::ModuleNotAllowed, message);
-        findings.push(call.located(error).help(help));
+        findings.push(call.at_call(error).help(help));
     }
 
     for part in &root.declared.unknown {

@@ -48,7 +48,7 @@ pub(super) fn check_with(
         };
         let mut release = known.remove(&change.address).unwrap_or_default();
         if let Some(cache) = root.cache {
-            release.learn(cache.platforms_of(&entry.address, &entry.locked.version));
+            release.add_evidence(cache.platforms_of(&entry.address, &entry.locked.version));
         }
         if let Some(lost) = LostPlatforms::of(change, &release) {
             let mut finding = lost.finding(root, entry);

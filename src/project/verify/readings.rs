@@ -102,7 +102,7 @@ impl BaseReadings {
         let canonical = tree.canonicalize(directory).ok()?;
         let kind = kind_of(tree, &canonical);
         let path = match moved_from {
-            Some(directory) => self.session.environment.shown(directory),
+            Some(directory) => self.session.environment.shown_path(directory),
             None => head.found.path.clone(),
         };
         let mut found = FoundRoot::new(path, Some(canonical), kind);
@@ -224,7 +224,7 @@ impl BaseReadings {
 
     fn open(&self, directory: &Path) -> Option<RootModule> {
         let kind = kind_of(self.session.tree(), directory);
-        let path = self.session.environment.shown(directory);
+        let path = self.session.environment.shown_path(directory);
         let found = FoundRoot::new(path, Some(directory.to_owned()), kind);
         self.session.open_root(&found).ok()
     }

@@ -21,7 +21,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
             call.name()
         );
         let error = Diagnostic::not_decided(Reason::UnknownPart, message);
-        findings.push(call.located(error).help(HELP));
+        findings.push(call.at_call(error).help(HELP));
     }
     findings
 }

@@ -60,7 +60,7 @@ pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         if now.map_or(true, |now| excludes(&now))
             && !change.file_before(&path).is_some_and(excludes)
         {
-            let shown = change.shown(&path);
+            let shown = change.shown_path(&path);
             let message = format!(
                 "{} excludes {} from remote runs",
                 shown.display(),

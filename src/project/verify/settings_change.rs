@@ -50,7 +50,7 @@ impl Session<'_> {
             let directory = path.parent().unwrap_or(path);
             edited.push(directory);
             let edit = SettingsEdit {
-                shown: change.shown(path),
+                shown: change.shown_path(path),
                 what,
                 directory,
                 before: usable(change, path, before),
@@ -65,7 +65,7 @@ impl Session<'_> {
 
         // An edited file may also make a nearer one invalid.
         let known = SettingsAbove::default();
-        let shown = |path: &Path| change.shown(path).to_owned();
+        let shown = |path: &Path| change.shown_path(path).to_owned();
         for directory in paths.into_iter().filter_map(Path::parent) {
             if !edited.iter().any(|edited| directory.starts_with(edited)) {
                 continue;
@@ -138,7 +138,7 @@ fn settings_above(change: &ReviewedChange, directory: &Path) -> Settings {
         top: &change.top,
         files: &change.settings,
     };
-    let shown = |path: &Path| change.shown(path).to_owned();
+    let shown = |path: &Path| change.shown_path(path).to_owned();
     Settings::find(parent, files, &SettingsAbove::default(), &shown).unwrap_or_default()
 }
 

@@ -114,7 +114,7 @@ fn omitted(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> Option<D
     let mut names = Vec::new();
     for path in change.omitted.intersection(&change.differing) {
         if path.parent().is_some_and(&applies) {
-            names.push(change.shown(path).display());
+            names.push(change.shown_path(path).display());
         }
     }
     if names.is_empty() {
@@ -158,7 +158,7 @@ fn removed_copies(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> V
     let mut notes = Vec::new();
     for path in change.removed_copies() {
         if path.parent().is_some_and(&applies) {
-            let shown = change.shown(path);
+            let shown = change.shown_path(path);
             let message = format!("the lock file {} was removed", shown.display());
             notes.push(decision(message, &Location::of_file(shown)));
         }
@@ -168,7 +168,7 @@ fn removed_copies(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> V
 
 /// Finding about a removed lock file whose directory still has a configuration.
 pub(super) fn removed_lock_file(change: &ReviewedChange, path: &Path) -> Diagnostic {
-    let shown = change.shown(path);
+    let shown = change.shown_path(path);
     let message = if Tree::Work.exists(path) {
         format!("git no longer has the lock file {}", shown.display())
     } else {
@@ -206,7 +206,7 @@ fn links(change: &ReviewedChange, selection: &Selection) -> Vec<Diagnostic> {
 }
 
 fn link_added(change: &ReviewedChange, link: &Path) -> Diagnostic {
-    let shown = change.shown(link);
+    let shown = change.shown_path(link);
     let target = Tree::Work.read_link(link).unwrap_or_default();
     let message = format!(
         "{} is a link to {} now, which the base does not have",
@@ -231,7 +231,10 @@ fn case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
     if variants.is_empty() {
         return None;
     }
-    let shown: Vec<&Path> = variants.iter().map(|path| change.shown(path)).collect();
+    let shown: Vec<&Path> = variants
+        .iter()
+        .map(|path| change.shown_path(path))
+        .collect();
     let verb = if variants.len() == 1 {
         "differs"
     } else {

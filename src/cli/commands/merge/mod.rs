@@ -655,7 +655,7 @@ fn only_side<T: EntryKind>(entry: &EntryDiff<T>) -> Option<&'static str> {
 /// Reads a file, unless its path resolves to a file outside of the repository.
 fn read_lock_file(path: &Path, ui: &Ui) -> diagnostic::Result<Vec<u8>> {
     if ui.invocation.boundary().is_outside(path) {
-        return Err(boundary::refused(path).into());
+        return Err(boundary::outside_error(path).into());
     }
     let Some(bytes) = lockfile::read(path)? else {
         let message = format!("there is no lock file {}", path.display());

@@ -42,7 +42,7 @@ pub(super) enum Unreadable {
 }
 
 impl SignaturePacket {
-    /// Digests a signature packet.
+    /// Reads the parts of a signature packet that decide whether it is accepted.
     pub(super) fn read(packet: Signature) -> Result<Self, Unreadable> {
         let config = packet.config().ok_or(Unreadable::Unsupported)?.clone();
         if packet.version() != SignatureVersion::V4
@@ -89,6 +89,7 @@ impl SignaturePacket {
         Ok(signature)
     }
 
+    /// Reads a subpacket of the signed part.
     fn read_hashed(&mut self, part: &Subpacket) {
         match &part.data {
             SubpacketData::SignatureCreationTime(time) => self.created = u64::from(time.as_secs()),
@@ -106,6 +107,7 @@ impl SignaturePacket {
         }
     }
 
+    /// Reads a subpacket that proves itself, in the signed part or outside.
     fn read_self_authenticating(&mut self, data: &SubpacketData) -> Result<(), Unreadable> {
         match data {
             SubpacketData::IssuerKeyId(id) => {
