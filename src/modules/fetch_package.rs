@@ -564,7 +564,7 @@ fn permit_referral(clients: &Clients, to: &RemoteSource) -> FetchResult<()> {
     };
     clients
         .http
-        .permits(&url)
+        .check_permitted(&url)
         .map_err(|error| FetchError::from(error).about_package(&to.without_directory()))
 }
 

@@ -172,7 +172,7 @@ impl Client {
     ///
     /// # Errors
     /// The URL is not allowed.
-    pub(crate) fn permits(&self, url: &Url) -> std::result::Result<(), RequestError> {
+    pub(crate) fn check_permitted(&self, url: &Url) -> std::result::Result<(), RequestError> {
         if !matches!(url.scheme(), "http" | "git")
             || redirect::is_allowed(url, self.plain_http, self.settings())
         {
@@ -258,7 +258,11 @@ impl Client {
     }
 
     /// Counts bytes of the answer from `url` that stay in memory until the end of the run.
-    pub(crate) fn keep(&self, url: &Url, bytes: usize) -> std::result::Result<(), RequestError> {
+    pub(crate) fn keep_in_memory(
+        &self,
+        url: &Url,
+        bytes: usize,
+    ) -> std::result::Result<(), RequestError> {
         let kept = self.shared.memory.keep(bytes);
         kept.map_err(|kind| RequestError {
             url: url.into(),
@@ -296,7 +300,7 @@ impl Client {
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestError> {
         let received = match self.permission(url, credentials) {
-            Ok(token) => self.receive(
+            Ok(token) => self.download_by(
                 limit,
                 |headers| {
                     let request = Request {
@@ -317,7 +321,7 @@ impl Client {
 
     /// Downloads as [`Client::download`] does, with requests that `send` makes from the given
     /// headers.
-    pub(crate) fn receive<T>(
+    pub(crate) fn download_by<T>(
         &self,
         limit: u64,
         send: impl FnMut(HeaderMap) -> std::result::Result<Response, Failure>,

@@ -64,7 +64,7 @@ impl ReviewedChange {
     /// Whether the change alters a file of HCL that Terragrunt reads only if a different file names
     /// it.
     fn alters_included_files(&self) -> bool {
-        for path in self.changed(terragrunt::may_read) {
+        for path in self.changed_files(terragrunt::may_read) {
             let name = file_name(path);
             if !terragrunt::FILE_NAMES.contains(&name) && name != terragrunt::STACK {
                 return true;

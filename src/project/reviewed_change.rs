@@ -107,12 +107,12 @@ impl ReviewedChange {
     }
 
     /// The files whose names meet a condition and that the change adds, alters or removes.
-    pub(super) fn changed(&self, is_meant: impl Fn(&str) -> bool) -> Vec<&Path> {
+    pub(super) fn changed_files(&self, is_meant: impl Fn(&str) -> bool) -> Vec<&Path> {
         let mut changed = Vec::new();
         for directory in &self.touched {
             let before = self.files_before(directory).map(|(path, _)| path);
             for path in before.chain(self.now_in(directory)) {
-                if is_meant(file_name(path)) && self.unchanged(path).is_none() {
+                if is_meant(file_name(path)) && self.unchanged_content(path).is_none() {
                     changed.push(path);
                 }
             }
@@ -126,7 +126,7 @@ impl ReviewedChange {
     }
 
     /// Content of a file, if it is known to be unchanged.
-    pub(super) fn unchanged(&self, path: &Path) -> Option<&[u8]> {
+    pub(super) fn unchanged_content(&self, path: &Path) -> Option<&[u8]> {
         if self.unchanged.contains(path.as_os_str()) {
             self.file_before(path)
         } else {
@@ -177,11 +177,13 @@ impl ReviewedChange {
             if !path.starts_with(start) {
                 continue;
             }
-            let is_meant = if self.unchanged(path).is_some() {
+            let is_meant = if self.unchanged_content(path).is_some() {
                 filter.takes(directory)
             } else if filter.takes(directory) {
+                // It may be tracked and not on disk.
                 Tree::Work.exists(path)
             } else {
+                // The filter hides no change.
                 self.has_other_lines(path)
             };
             if is_meant {
@@ -214,7 +216,7 @@ impl ReviewedChange {
     }
 
     /// Lock files that the change removes, in the directories for which `is_meant` returns true.
-    pub(super) fn removed(&self, is_meant: impl Fn(&Path) -> bool) -> BTreeSet<&Path> {
+    pub(super) fn removed_lock_files(&self, is_meant: impl Fn(&Path) -> bool) -> BTreeSet<&Path> {
         let mut removed = BTreeSet::new();
         for name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
             for (path, _) in self.before_named(name) {
@@ -232,7 +234,7 @@ impl ReviewedChange {
         if !self.files_now.contains(path.as_os_str()) {
             return true;
         }
-        let is_there = self.unchanged(path).is_some()
+        let is_there = self.unchanged_content(path).is_some()
             || Tree::Work.exists(path)
             || self.omitted.contains(path);
         !is_there
@@ -292,7 +294,7 @@ impl ReviewedChange {
 
     /// Returns the wanted directories below `start` that contain configuration or lock files,
     /// without symlinks. Ignore files of the change hide none of them.
-    pub(super) fn directories(
+    pub(super) fn configured_directories(
         &self,
         start: &Path,
         is_wanted: impl Fn(&Path) -> bool,
@@ -525,7 +527,7 @@ impl ReviewedChange {
         for path in &self.case_variants {
             variants.insert(path.as_path());
         }
-        let mut new = self.changed(|_| true);
+        let mut new = self.changed_files(|_| true);
         new.retain(|path| self.file_before(path).is_none());
         if new.is_empty() {
             return variants;
@@ -577,7 +579,7 @@ impl ReviewedChange {
 
     /// Directories in which the change adds, alters or removes a file with values of variables.
     pub(super) fn altered_values(&self) -> impl Iterator<Item = &Path> {
-        let changed = self.changed(is_of_values).into_iter();
+        let changed = self.changed_files(is_of_values).into_iter();
         changed.filter_map(Path::parent)
     }
 

@@ -168,8 +168,8 @@ fn read_included(
 
 impl<'a> ParsedFile<'a> {
     /// [`ParsedFile::parse`] for a file at this depth of includes. Terragrunt refuses the unit if
-    /// it is malformed. A file that `read_terragrunt_config` reads may be malformed, because there may
-    /// be a default.
+    /// it is malformed. A file that `read_terragrunt_config` reads may be malformed, because there
+    /// may be a default.
     fn parse_own(
         evaluation: &'a Evaluation<'a>,
         path: &Path,

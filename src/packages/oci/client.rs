@@ -283,7 +283,7 @@ impl RepositoryClient<'_> {
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestError> {
         let url = self.url(&format!("blobs/{digest}"))?;
-        let content = self.registries.client.receive(
+        let content = self.registries.client.download_by(
             limit,
             |headers| {
                 self.get(&Request {

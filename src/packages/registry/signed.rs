@@ -148,7 +148,7 @@ impl SignedReleases {
             cache.put_sums(address, version, &sums, &authentication);
         }
         self.client
-            .keep(&key.sums, sums.weight())
+            .keep_in_memory(&key.sums, sums.weight())
             .map_err(|error| SourceError::request(&subject, error))?;
         Ok(SignedSums {
             sums,
@@ -188,7 +188,7 @@ impl SignedReleases {
             let signature = signature?.bytes;
             let sums = sums?;
             self.client
-                .keep(&sums.url, sums.bytes.len() + signature.len())?;
+                .keep_in_memory(&sums.url, sums.bytes.len() + signature.len())?;
             Ok(Documents { sums, signature })
         })
     }

@@ -44,7 +44,9 @@ pub(super) enum Wanted<'a> {
 }
 
 impl Candidate<'_> {
-    pub(super) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
+    /// Returns the versions that the source lists. The error about a provider that is not there
+    /// names the probable one.
+    pub(super) fn read_available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
         let available = source.versions(self.address);
         available.map_err(|error| {
             let SourceError::ProviderNotFound { in_registry, .. } = error else {
@@ -54,7 +56,7 @@ impl Candidate<'_> {
             if !in_registry {
                 return Diagnostics::from(error).map(|error| self.not_found(error, None));
             }
-            if let Some((elsewhere, sign)) = self.in_terraforms_registry(source) {
+            if let Some((elsewhere, sign)) = self.find_in_terraforms_registry(source) {
                 return Diagnostics::from(error)
                     .map(|error| self.only_at_terraform(error, &elsewhere).note(sign.clone()));
             }
@@ -65,7 +67,7 @@ impl Candidate<'_> {
 
     /// The address of the provider in Terraform's registry, if there is a sign that it is there,
     /// and the sign. Requests are sent only if the run requires another provider from there.
-    fn in_terraforms_registry(&self, source: &Source) -> Option<(ProviderAddress, String)> {
+    fn find_in_terraforms_registry(&self, source: &Source) -> Option<(ProviderAddress, String)> {
         let is_of_tofu = self.address.hostname.is_default_of(Dialect::Tofu);
         if self.dialect != Dialect::Tofu || !is_of_tofu {
             return None;
@@ -123,7 +125,11 @@ impl Candidate<'_> {
 
     /// Fails for a version that the policy does not allow or whose plugin protocols are not
     /// supported.
-    pub(super) fn check(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
+    pub(super) fn check_allowed(
+        &self,
+        version: &Version,
+        available: &AvailableVersions,
+    ) -> Result<()> {
         if let Some(AvailableVersion {
             unsupported_protocols: Some(protocols),
             ..
@@ -136,14 +142,14 @@ impl Candidate<'_> {
             .policy
             .against_version(self.address, self.dialect, version)
         {
-            errors.push(self.against_policy(error, version, available));
+            errors.push(self.policy_error(error, version, available));
         }
         errors.into_result(())
     }
 
     /// The error for a version that the policy does not allow, with where it is locked, or else
     /// required.
-    fn against_policy(
+    fn policy_error(
         &self,
         error: Diagnostic,
         version: &Version,
@@ -162,8 +168,8 @@ impl Candidate<'_> {
         self.requirement.at_declarations(error)
     }
 
-    /// Returns the reason of the policy against a version.
-    pub(super) fn not_allowed(&self, version: &Version) -> Option<RejectedVersion> {
+    /// Returns why the policy does not allow a version.
+    pub(super) fn why_not_allowed(&self, version: &Version) -> Option<RejectedVersion> {
         let error = self
             .policy
             .against_version(self.address, self.dialect, version)
@@ -184,7 +190,7 @@ impl Candidate<'_> {
             Wanted::Newest => None,
         };
         version.filter(|version| {
-            self.requirement.constraints.allows(version) && self.not_allowed(version).is_none()
+            self.requirement.constraints.allows(version) && self.why_not_allowed(version).is_none()
         })
     }
 
@@ -229,7 +235,7 @@ impl Candidate<'_> {
         let upgrade = UpgradeRemedy {
             providers,
             constraints: true,
-            allow_downgrade: self.would_go_down(chosen),
+            allow_downgrade: self.is_avoidable_downgrade(chosen),
             ..UpgradeRemedy::default()
         };
         error.help(Help::text("change the constraints: ").and(upgrade))
@@ -237,11 +243,11 @@ impl Candidate<'_> {
 
     /// Whether a version is below the locked one, although the constraints and the policy allow the
     /// locked one.
-    fn would_go_down(&self, version: &Version) -> bool {
+    fn is_avoidable_downgrade(&self, version: &Version) -> bool {
         self.locked.is_some_and(|locked| {
             *version < locked.version
                 && self.requirement.constraints.allows(&locked.version)
-                && self.not_allowed(&locked.version).is_none()
+                && self.why_not_allowed(&locked.version).is_none()
         })
     }
 
@@ -250,16 +256,16 @@ impl Candidate<'_> {
     fn upgrade_to_listed(&self, available: &AvailableVersions) -> Option<UpgradeRemedy> {
         let WayOut { remedy, target } =
             upgrade_to_listed(self.name(), self.requirement, available, |version| {
-                self.not_allowed(version).is_none()
+                self.why_not_allowed(version).is_none()
             })?;
         Some(UpgradeRemedy {
-            allow_downgrade: self.would_go_down(&target),
+            allow_downgrade: self.is_avoidable_downgrade(&target),
             ..remedy
         })
     }
 
     /// Fails if the locked version must change, or if a mirror lacks it.
-    pub(super) fn keep(
+    pub(super) fn check_kept(
         &self,
         version: &Version,
         available: &AvailableVersions,

@@ -169,7 +169,7 @@ fn plan_provider<'a>(
 ) -> Result<Option<ProviderPlan<'a>>> {
     let prepared = request.prepared;
     let source = request.source;
-    let available = candidate.available(source)?;
+    let available = candidate.read_available(source)?;
     let listed = listed_platforms(version, &available);
     let follows_file = follows_lock_file(&candidate, prepared, listed);
     let kept = kept_platforms(&candidate, version, request);

@@ -64,7 +64,7 @@ pub(crate) fn select_versions<G>(
     let (candidates, warnings) = request.candidates(&old)?;
     let (_guard, threads) = prepare(&candidates);
     let results = parallel::map(candidates, threads, |candidate| {
-        let available = candidate.available(request.source)?;
+        let available = candidate.read_available(request.source)?;
         let search = Search {
             candidate,
             available: &available,
@@ -72,7 +72,7 @@ pub(crate) fn select_versions<G>(
         };
         let mut selected = search.select()?;
         if let Some(options) = request.run.provider_upgrade() {
-            search.plan(&mut selected, options);
+            search.plan_move(&mut selected, options);
         }
         Ok(selected)
     });
@@ -235,25 +235,28 @@ impl Search<'_> {
     fn select(&self) -> Result<SelectedProvider> {
         let candidate = &self.candidate;
         let mut selected = match (candidate.wanted, candidate.locked) {
-            (Wanted::Exactly(version), _) => self.exactly(version)?,
-            (Wanted::Keep, Some(locked)) => self.keep(locked)?,
-            (Wanted::Newest, Some(locked)) if self.stays_for_state(locked) => self.keep(locked)?,
-            (Wanted::Keep | Wanted::Newest, _) => self.newest()?,
+            (Wanted::Exactly(version), _) => self.select_named(version)?,
+            (Wanted::Keep, Some(locked)) => self.keep_locked(locked)?,
+            (Wanted::Newest, Some(locked)) if self.stays_for_state(locked) => {
+                self.keep_locked(locked)?
+            }
+            (Wanted::Keep | Wanted::Newest, _) => self.select_newest()?,
         };
+        // The user chose among moves, and did not choose this one.
         if let Some(locked) = candidate.lock_file.locks().get(candidate.address)
-            && !self.is_chosen(&selected.version)
+            && !self.is_move_chosen(&selected.version)
         {
-            selected = self.keep(locked)?;
+            selected = self.keep_locked(locked)?;
         }
-        candidate.check(&selected.version, self.available)?;
+        candidate.check_allowed(&selected.version, self.available)?;
         self.refuse_downgrade(&selected.version)?;
         Ok(selected)
     }
 
     /// Keeps the locked version, unless it must change.
-    fn keep(&self, locked: &LockedProvider) -> Result<SelectedProvider> {
+    fn keep_locked(&self, locked: &LockedProvider) -> Result<SelectedProvider> {
         let candidate = &self.candidate;
-        candidate.keep(&locked.version, self.available, self.request.source)?;
+        candidate.check_kept(&locked.version, self.available, self.request.source)?;
         Ok(SelectedProvider::new(candidate.address, &locked.version))
     }
 
@@ -277,11 +280,11 @@ impl Search<'_> {
         // A version that cannot be locked again must be replaced.
         available.versions.contains_key(&locked.version)
             && candidate.requirement.constraints.allows(&locked.version)
-            && candidate.not_allowed(&locked.version).is_none()
+            && candidate.why_not_allowed(&locked.version).is_none()
     }
 
     /// Whether the user chose a move, if the user chose among moves.
-    fn is_chosen(&self, version: &Version) -> bool {
+    fn is_move_chosen(&self, version: &Version) -> bool {
         match self.request.run.provider_upgrade() {
             Some(UpgradeOptions {
                 moves: Some(moves), ..
@@ -299,7 +302,7 @@ impl Search<'_> {
     }
 
     /// Selects the version that the user named, if the constraints allow it or may be rewritten.
-    fn exactly(&self, version: &Version) -> Result<SelectedProvider> {
+    fn select_named(&self, version: &Version) -> Result<SelectedProvider> {
         let candidate = &self.candidate;
         candidate.check_listed(version, self.available)?;
         let mut rewrite = None;
@@ -318,7 +321,7 @@ impl Search<'_> {
             }
         }
         if self.request.run.provider_upgrade().is_some()
-            && let Some(rejected) = self.rejects(version)
+            && let Some(rejected) = self.why_rejected(version)
             && let Some(error) = SkippedVersions(vec![rejected]).error(&candidate.name())
         {
             return Err(error.into());
@@ -330,7 +333,7 @@ impl Search<'_> {
     }
 
     /// Selects the newest version that is not rejected, and warns about newer ones.
-    fn newest(&self) -> Result<SelectedProvider> {
+    fn select_newest(&self) -> Result<SelectedProvider> {
         let candidate = &self.candidate;
         let name = candidate.name();
         let Newest {
@@ -341,7 +344,7 @@ impl Search<'_> {
             self.available.versions.keys().rev(),
             |version| candidate.has_locked(version),
             |version| Result::Ok(self.possible_rewrite(version)),
-            |version, _| self.rejects(version),
+            |version, _| self.why_rejected(version),
         )?;
         if let Some((version, rewrite)) = selected {
             let mut provider = SelectedProvider::new(candidate.address, version);
@@ -371,14 +374,14 @@ impl Search<'_> {
         if requirement.constraints.allows(version) {
             return Edit::Done(None);
         }
-        if !self.outgrows(version) {
+        if !self.may_rewrite_for(version) {
             return Edit::NotRequested;
         }
         rewrite::allow(requirement, version).map(Some).into()
     }
 
     /// Whether constraints may be rewritten for a version. Downgrades require an explicit version.
-    fn outgrows(&self, version: &Version) -> bool {
+    fn may_rewrite_for(&self, version: &Version) -> bool {
         let Some(options) = self.request.run.provider_upgrade() else {
             return false;
         };
@@ -389,17 +392,17 @@ impl Search<'_> {
 
     /// Returns the reason why a version cannot be selected. The locked version may be selected
     /// again, however young it is, if the policy allows it.
-    fn rejects(&self, version: &Version) -> Option<RejectedVersion> {
+    fn why_rejected(&self, version: &Version) -> Option<RejectedVersion> {
         let candidate = &self.candidate;
         let request = self.request;
-        let not_allowed = candidate.not_allowed(version);
+        let not_allowed = candidate.why_not_allowed(version);
         if not_allowed.is_some() || candidate.has_locked(version) {
             return not_allowed;
         }
         // Offline, the cache may have only some packages of a new version.
         if request.run.is_offline
             && request.run.provider_upgrade().is_some()
-            && let Some(why) = self.incomplete(version, &request.prepared.platforms)
+            && let Some(why) = self.missing_packages(version, &request.prepared.platforms)
         {
             return Some(RejectedVersion {
                 reason: SkipReason::Incomplete,
@@ -415,7 +418,7 @@ impl Search<'_> {
 
     /// Returns the packages of a version that the source lacks, if any. "All platforms" means all
     /// platforms for which it has packages of any version.
-    fn incomplete(&self, version: &Version, platforms: &PlatformSelection) -> Option<String> {
+    fn missing_packages(&self, version: &Version, platforms: &PlatformSelection) -> Option<String> {
         let present = self.platforms_of(version);
         let mut required = BTreeSet::new();
         match platforms {
@@ -467,7 +470,7 @@ impl Search<'_> {
         };
         let locked = &entry.version;
         let is_required = !candidate.requirement.constraints.allows(locked)
-            || candidate.not_allowed(locked).is_some();
+            || candidate.why_not_allowed(locked).is_some();
         if options.allow_downgrade || version >= locked || is_required {
             return Ok(());
         }
@@ -494,7 +497,7 @@ impl Search<'_> {
     }
 
     /// Adds the move to the selected version. Warns about recorded hashes that are not published.
-    fn plan(&self, selected: &mut SelectedProvider, options: &UpgradeOptions) {
+    fn plan_move(&self, selected: &mut SelectedProvider, options: &UpgradeOptions) {
         let Candidate {
             address,
             lock_file,

@@ -136,7 +136,7 @@ impl RootSearch<'_, '_> {
         let mut listings = listed.directories;
         if let Some(change) = change {
             // A change must not hide a directory from the check by ignoring it.
-            let hidden = change.directories(self.canonical, |directory| {
+            let hidden = change.configured_directories(self.canonical, |directory| {
                 !listings.contains_key(directory)
             });
             for directory in hidden {

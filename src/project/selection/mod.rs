@@ -409,7 +409,9 @@ impl Session<'_> {
                 let (canonical, settings) = self.settings(path)?;
                 let filter = Filter::new(&settings.roots)?;
                 removed.extend(
-                    change.removed(|root| root.starts_with(&canonical) && filter.takes(root)),
+                    change.removed_lock_files(|root| {
+                        root.starts_with(&canonical) && filter.takes(root)
+                    }),
                 );
                 continue;
             }
@@ -420,7 +422,7 @@ impl Session<'_> {
             if let Some(directory) = directory
                 && let Ok(canonical) = self.canonical(&normal(directory))
             {
-                removed.extend(change.removed(|root| root == canonical));
+                removed.extend(change.removed_lock_files(|root| root == canonical));
             }
         }
         Ok(removed)

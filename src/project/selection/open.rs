@@ -209,7 +209,7 @@ impl Session<'_> {
         // Git has read the file already if it is unchanged.
         if let Some(change) = &self.options.change
             && root.found.lock_name.is_none()
-            && let Some(bytes) = change.unchanged(&root.lock_directory.join(LOCK_FILE_NAME))
+            && let Some(bytes) = change.unchanged_content(&root.lock_directory.join(LOCK_FILE_NAME))
         {
             return Ok(Some(bytes.to_vec()));
         }

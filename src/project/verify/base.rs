@@ -315,7 +315,7 @@ impl<'a> BaseFacts<'a> {
     /// unit is not known, it may read any file.
     pub(super) fn may_alter(&self, unit: &terragrunt::Unit) -> bool {
         let altered = self.altered_terragrunt_files.get_or_init(|| {
-            let files = self.change.changed(terragrunt::may_read);
+            let files = self.change.changed_files(terragrunt::may_read);
             files.into_iter().map(Path::to_owned).collect()
         });
         let is_unknown = unit.source.is_err() || !unit.unknown.is_empty() || unit.inputs.is_partial;
