@@ -48,7 +48,7 @@ impl ModuleFetcher {
         if let Some(mirror) = &self.mirror {
             return self.locked_in(mirror, source, locked).map(Some);
         }
-        let (key, directory) = address.key(source);
+        let (key, directory) = address.cache_key(source);
         if let Some(content) = self.cache()?.get_recorded(&key, &locked.hashes) {
             let package = Package::cached(content, locked::name(locked));
             let zh = locked
@@ -89,7 +89,7 @@ impl ModuleFetcher {
         if replaced == ReplacedPackage::Accepted || package.is_one_of(&locked.hashes) {
             return Ok(Some(package));
         }
-        Err(locked::replaced(locked, &package).into())
+        Err(locked::replaced_error(locked, &package).into())
     }
 
     /// Fetches the package of a locked address with the login that only the source of the call
@@ -140,7 +140,7 @@ impl ModuleFetcher {
         locked: &LockedModule,
         installed: &Path,
     ) -> Option<PathBuf> {
-        let (address, _) = LockedAddress::of(locked, source).ok()?.key(source);
+        let (address, _) = LockedAddress::of(locked, source).ok()?.cache_key(source);
         if let Some(mirror) = &self.mirror
             && let Ok(package) = self.locked_in(mirror, source, locked)
         {
@@ -182,7 +182,7 @@ impl ModuleFetcher {
         let Ok(address) = LockedAddress::of(locked, source) else {
             return false;
         };
-        let (key, _) = address.key(source);
+        let (key, _) = address.cache_key(source);
         let Ok(cache) = self.cache() else {
             return false;
         };
@@ -201,7 +201,7 @@ impl ModuleFetcher {
         locked: &LockedModule,
         directory: &Path,
     ) -> Result<()> {
-        let Some((package, commit)) = locked::repository(locked) else {
+        let Some((package, commit)) = locked::git_repository(locked) else {
             return Ok(());
         };
         if self.mirror.is_some() {

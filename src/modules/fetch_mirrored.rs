@@ -28,7 +28,7 @@ impl ModuleFetcher {
         let invalid =
             |why: String| Diagnostic::error(Code::InvalidPackage, format!("the module {why}"));
         let address = LockedAddress::of(locked, source).map_err(invalid)?;
-        let (recorded, directory) = address.key(source);
+        let (recorded, directory) = address.cache_key(source);
         let name = locked::name(locked);
         // A wrong directory is no reason to call every module missing.
         mirror.index()?;

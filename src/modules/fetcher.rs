@@ -412,7 +412,7 @@ impl ModuleFetcher {
     ) -> Option<FetchedModule> {
         let key = (directory.to_owned(), Arc::clone(locked));
         self.installed.get_or_compute(&key, || {
-            let (address, below) = LockedAddress::of(locked, source).ok()?.key(source);
+            let (address, below) = LockedAddress::of(locked, source).ok()?.cache_key(source);
             let is_directory = directory
                 .symlink_metadata()
                 .is_ok_and(|metadata| metadata.is_dir());

@@ -108,10 +108,10 @@ impl LockedAddress {
     /// that names the call.
     pub(super) fn of(locked: &LockedModule, source: &ModuleSource) -> Result<Self, String> {
         let address = Self::of_source(locked, source)?;
-        let has_hash = locked.hashes.iter().any(Hash::is_known);
-        has_hash
-            .then_some(address)
-            .ok_or_else(|| "is locked without a hash that can be compared".to_owned())
+        if !locked.hashes.iter().any(Hash::is_known) {
+            return Err("is locked without a hash that can be compared".to_owned());
+        }
+        Ok(address)
     }
 
     /// [`LockedAddress::of`] without looking at the hashes.
@@ -165,7 +165,7 @@ impl LockedAddress {
     /// Returns the address of the package in the cache, and the directory in it that the registry
     /// of a call with this source specifies. For any other source, a package with a directory
     /// contains only that directory.
-    pub(super) fn key(&self, source: &ModuleSource) -> (String, String) {
+    pub(super) fn cache_key(&self, source: &ModuleSource) -> (String, String) {
         match (self, source) {
             (
                 Self::Registry {
@@ -187,7 +187,7 @@ impl LockedAddress {
 }
 
 /// The error for a package that does not have a locked hash.
-pub(super) fn replaced(locked: &LockedModule, package: &Package) -> Diagnostic {
+pub(super) fn replaced_error(locked: &LockedModule, package: &Package) -> Diagnostic {
     let HashesByScheme {
         h1,
         zh,
@@ -226,7 +226,7 @@ pub(crate) fn name(locked: &LockedModule) -> String {
 }
 
 /// The repository and the commit of a locked package in git; `None` if it is not in git.
-pub(crate) fn repository(locked: &LockedModule) -> Option<(RemoteSource, String)> {
+pub(crate) fn git_repository(locked: &LockedModule) -> Option<(RemoteSource, String)> {
     let pinned = PinnedAddress::parse(&locked.package)?;
     match pinned.revision {
         Revision::Commit(commit) => Some((pinned.package, commit)),
@@ -284,7 +284,7 @@ pub(super) fn locked_commit(package: &RemoteSource) -> Option<String> {
 /// The commit of a locked package; `None` if it is not in git, or if its `ref` is not a full commit
 /// id.
 pub fn commit_of(locked: &LockedModule) -> Option<String> {
-    repository(locked).map(|(_, commit)| commit)
+    git_repository(locked).map(|(_, commit)| commit)
 }
 
 /// The digest of a locked package in an OCI registry; `None` if it is not in one.

@@ -318,7 +318,7 @@ impl ModuleMirror {
         source: &ModuleSource,
         locked: &LockedModule,
     ) -> Option<FetchedModule> {
-        let (recorded, below) = LockedAddress::of(locked, source).ok()?.key(source);
+        let (recorded, below) = LockedAddress::of(locked, source).ok()?.cache_key(source);
         let hashes: HashesByScheme = locked.hashes.iter().collect();
         for h1 in hashes.h1 {
             if let FoundPackage::Intact(path) = self.find(h1) {

@@ -65,7 +65,7 @@ pub(crate) fn listing(top: &Path) -> FetchResult<Listing> {
         entries: 0,
         bytes: 0,
     };
-    walk.directory("")?;
+    walk.add_directory("")?;
     Ok(Listing {
         top: top.to_owned(),
         files: walk.files,
@@ -88,12 +88,9 @@ pub(crate) fn foreign_git(top: &Path, package: &str) -> Option<PathBuf> {
             if entry.file_name() == GIT {
                 return entry.path().strip_prefix(top).ok().map(Path::to_owned);
             }
-            waiting.extend(
-                entry
-                    .file_type()
-                    .is_ok_and(|kind| kind.is_dir())
-                    .then(|| entry.path()),
-            );
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                waiting.push(entry.path());
+            }
         }
     }
     None
@@ -108,12 +105,13 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Adds the files below a directory of the package.
-    fn directory(&mut self, directory: &str) -> FetchResult<()> {
+    fn add_directory(&mut self, directory: &str) -> FetchResult<()> {
         for entry in fs::read_dir(self.top.join(directory))? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else {
                 return Err(FetchError::bad_name(&entry.file_name().to_string_lossy()));
             };
+            // It is not part of the package.
             if name == GIT {
                 continue;
             }
@@ -132,12 +130,12 @@ impl Walk<'_> {
             };
             let kind = entry.file_type()?;
             if kind.is_dir() {
-                self.directory(&name)?;
+                self.add_directory(&name)?;
             } else {
                 let digest = if kind.is_symlink() {
-                    self.link(&name)?
+                    self.hash_link(&name)?
                 } else {
-                    self.file(&entry.path())?
+                    self.hash_file(&entry.path())?
                 };
                 self.files.insert(name, digest);
             }
@@ -145,7 +143,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn file(&mut self, path: &Path) -> FetchResult<String> {
+    fn hash_file(&mut self, path: &Path) -> FetchResult<String> {
         let mut file = crate::system::files::open(path)?;
         self.bytes += file.metadata()?.len();
         if self.bytes > MOST_BYTES {
@@ -154,10 +152,11 @@ impl Walk<'_> {
         Ok(hexadecimal::<Sha256>(&mut file)?)
     }
 
-    fn link(&mut self, name: &str) -> FetchResult<String> {
+    /// Hashes the file to which a link resolves, or else the text of the link.
+    fn hash_link(&mut self, name: &str) -> FetchResult<String> {
         let text = read_target(&self.top.join(name))?;
         match linked_file(self.top, name)? {
-            Some(file) => self.file(&file),
+            Some(file) => self.hash_file(&file),
             None => Ok(format!("{:x}", Sha256::digest(text))),
         }
     }

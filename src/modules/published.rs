@@ -58,7 +58,7 @@ impl ModuleFetcher {
         if has_same_files {
             return Ok(Vec::new());
         }
-        Ok(vec![locked::replaced(locked, &package)])
+        Ok(vec![locked::replaced_error(locked, &package)])
     }
 
     /// Fetches the package to which the source leads now, in the locked version.
@@ -165,7 +165,7 @@ impl ModuleFetcher {
                 let is_whole =
                     package.directory.is_empty() || matches!(source, ModuleSource::Registry(_));
                 let is_replaced = is_whole && !fetched.is_one_of(&locked.hashes);
-                Ok(is_replaced.then(|| locked::replaced(locked, &fetched)))
+                Ok(is_replaced.then(|| locked::replaced_error(locked, &fetched)))
             }
             Err(error) if error.is_gone => Ok(Some(withdrawn(locked, &error))),
             Err(error) => Err(error),

@@ -194,7 +194,7 @@ struct Planned<'a> {
 }
 
 /// The change of a file, if its content changes.
-fn change(path: &Path, old: Option<&Vec<u8>>, new: Vec<u8>) -> Option<FileChange> {
+fn file_change(path: &Path, old: Option<&Vec<u8>>, new: Vec<u8>) -> Option<FileChange> {
     if old == Some(&new) {
         return None;
     }
@@ -206,7 +206,7 @@ fn change(path: &Path, old: Option<&Vec<u8>>, new: Vec<u8>) -> Option<FileChange
 }
 
 /// A version constraint in quotes, as an edit that leaves it unchanged.
-fn unedited(quoted: &Location) -> Option<ConstraintEdit> {
+fn unchanged_edit(quoted: &Location) -> Option<ConstraintEdit> {
     let written = quoted.file.text.get(quoted.span.clone())?;
     let text = written.strip_prefix('"')?.strip_suffix('"')?;
     Some(ConstraintEdit {
@@ -232,7 +232,7 @@ impl Planned<'_> {
         for requirement in self.selection.requirements(&self.prepared) {
             for declaration in &requirement.declarations {
                 if let Some(version) = &declaration.version
-                    && let Some(text) = unedited(version)
+                    && let Some(text) = unchanged_edit(version)
                     && !edited
                         .contains(&(text.location.path().to_owned(), text.location.span.start))
                 {
@@ -245,7 +245,7 @@ impl Planned<'_> {
 }
 
 /// The plans of the root modules that could be planned and require a named provider.
-fn successful<'a, 'b>(
+fn planned_roots<'a, 'b>(
     plans: &'b [Result<Option<Planned<'a>>>],
 ) -> impl Iterator<Item = &'b Planned<'a>> {
     plans.iter().flatten().flatten()
@@ -273,7 +273,7 @@ impl Pipeline<'_, '_> {
         {
             early_plans = self.plan_together(list, threads);
         }
-        let rewrites = Rewrites::new(successful(&early_plans).flat_map(Planned::edits));
+        let rewrites = Rewrites::new(planned_roots(&early_plans).flat_map(Planned::edits));
 
         let mut next_plans = early_plans.into_iter();
         let jobs = list.iter().map(|root| (root, next_plans.next()));
@@ -306,7 +306,7 @@ impl Pipeline<'_, '_> {
         threads: usize,
     ) -> Vec<Result<Option<Planned<'_>>>> {
         let mut plans = parallel::map(list.iter().collect(), threads, |root| self.plan(root));
-        let has_edits = successful(&plans).any(|plan| plan.edits().next().is_some());
+        let has_edits = planned_roots(&plans).any(|plan| plan.edits().next().is_some());
         if has_edits {
             let paths: Vec<_> = list.iter().map(|root| root.path.as_path()).collect();
             rewrites::agree(&mut plans, &paths, |plan| match plan {
@@ -359,7 +359,7 @@ impl Pipeline<'_, '_> {
     ) -> Result<Option<RootOutcome>> {
         // Edits of other root modules depend on the plan of this one.
         let has_edits =
-            successful(std::slice::from_ref(&planned)).any(|plan| plan.edits().next().is_some());
+            planned_roots(std::slice::from_ref(&planned)).any(|plan| plan.edits().next().is_some());
         match self.attempt(planned, rewrites) {
             Err(WriteError::Changed(_)) if !has_edits => {
                 self.session.sharing.forget_more_than(0);
@@ -594,7 +594,11 @@ impl Pipeline<'_, '_> {
             root.lock_bytes.is_none() && outcome.locks.is_empty() && requirements.is_incomplete;
         let mut files = Vec::new();
         if !is_needless {
-            files.extend(change(&root.lock_path, root.lock_bytes.as_ref(), bytes));
+            files.extend(file_change(
+                &root.lock_path,
+                root.lock_bytes.as_ref(),
+                bytes,
+            ));
         }
         let mut module_changes = Vec::new();
         if let Some(PreparedModules {
@@ -602,7 +606,7 @@ impl Pipeline<'_, '_> {
         }) = modules
         {
             let bytes = lock_file.edit(locks).map_err(|errors| root.name(errors))?;
-            files.extend(change(
+            files.extend(file_change(
                 &root.module_lock_path,
                 root.module_lock_bytes.as_ref(),
                 bytes,

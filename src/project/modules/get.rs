@@ -377,7 +377,7 @@ impl<'a> Installation<'a> {
 /// Whether a package comes from git, and is installed without a repository whose HEAD is the locked
 /// commit.
 fn lacks_repository(package: &LockedPackage, installed: &Path) -> bool {
-    let Some((_, commit)) = locked::repository(&package.locked) else {
+    let Some((_, commit)) = locked::git_repository(&package.locked) else {
         return false;
     };
     let directory = installed.join(GIT);

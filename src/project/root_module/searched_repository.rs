@@ -85,7 +85,7 @@ impl SearchedRepositories {
         environment: &Environment,
     ) -> Arc<SearchedRepository> {
         let top = self.tops.around_or_current(directory, environment);
-        self.at(&top, environment)
+        self.with_top(&top, environment)
     }
 
     /// Returns the directory in which root modules may share the lock file of a root module through
@@ -101,9 +101,9 @@ impl SearchedRepositories {
         let directory = lock_file.parent().unwrap_or(&top);
         let is_above = top.starts_with(directory) && !repository::is_top(&top);
         if is_above && !contains_home(directory, environment) {
-            self.at(directory, environment)
+            self.with_top(directory, environment)
         } else {
-            self.at(&top, environment)
+            self.with_top(&top, environment)
         }
     }
 
@@ -122,7 +122,8 @@ impl SearchedRepositories {
             })
     }
 
-    fn at(&self, top: &Path, environment: &Environment) -> Arc<SearchedRepository> {
+    /// Returns the repository with this top, the same one for each call.
+    fn with_top(&self, top: &Path, environment: &Environment) -> Arc<SearchedRepository> {
         self.repositories.get_or_compute(&top.to_owned(), || {
             Arc::new(SearchedRepository {
                 tree: self.tree.clone(),
@@ -175,7 +176,7 @@ impl SearchedRepository {
 
     /// Returns the tracked files, including ignored ones; `None` outside of a repository or if git
     /// fails.
-    fn tracked(&self) -> Option<&[PathBuf]> {
+    fn tracked_files(&self) -> Option<&[PathBuf]> {
         let tracked = self.tracked.get_or_init(|| {
             if repository::is_top(&self.top) {
                 let listed = list_paths(&self.top, &["ls-files", "-z", "--cached"])?;
@@ -189,12 +190,12 @@ impl SearchedRepository {
 
     /// Whether it is a repository whose files git cannot list.
     pub(in crate::project) fn is_unlisted(&self) -> bool {
-        repository::is_top(&self.top) && self.tracked().is_none()
+        repository::is_top(&self.top) && self.tracked_files().is_none()
     }
 
     /// Returns the lock files: the tracked ones, or those on disk if git cannot list them.
     fn lock_files(&self) -> Vec<PathBuf> {
-        if let Some(tracked) = self.tracked() {
+        if let Some(tracked) = self.tracked_files() {
             let mut lock_files = Vec::new();
             for path in tracked {
                 if path.file_name() == Some(OsStr::new(LOCK_FILE_NAME)) {
@@ -243,22 +244,24 @@ impl SearchedRepository {
     pub(in crate::project) fn mentions_tofu(&self, commit: Option<&str>) -> Option<bool> {
         self.mentions_tofu
             .get_or_compute(&commit.map(str::to_owned), || match commit {
-                Some(commit) => self.is_tofu_in_commit(commit),
-                None => self.is_tofu_in_work_tree(),
+                Some(commit) => self.commit_mentions_tofu(commit),
+                None => self.work_tree_mentions_tofu(),
             })
     }
 
-    fn is_tofu_in_work_tree(&self) -> Option<bool> {
-        let tracked = self.tracked()?;
+    /// Whether a tracked file, or its path, contains the name of OpenTofu; `None` if no file is
+    /// tracked, or if git cannot list them.
+    fn work_tree_mentions_tofu(&self) -> Option<bool> {
+        let tracked = self.tracked_files()?;
         if tracked.is_empty() {
             return None;
         }
-        Some(is_tofu_in_a_path(tracked) || self.is_tofu_in_a_file(tracked))
+        Some(paths_mention_tofu(tracked) || self.files_mention_tofu(tracked))
     }
 
     /// Whether a file of a commit, or its path, contains the name of OpenTofu; `None` if the commit
     /// has no files or cannot be read.
-    fn is_tofu_in_commit(&self, commit: &str) -> Option<bool> {
+    fn commit_mentions_tofu(&self, commit: &str) -> Option<bool> {
         let list = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit];
         let tracked = list_paths(&self.top, &list)?;
         if tracked.is_empty() {
@@ -277,12 +280,12 @@ impl SearchedRepository {
             "opentofu",
             commit,
         ];
-        Some(is_tofu_in_a_path(&tracked) || printed(&self.top, &search).is_some())
+        Some(paths_mention_tofu(&tracked) || printed(&self.top, &search).is_some())
     }
 
     /// Whether a tracked file contains the name of OpenTofu. Files near the top are read first,
     /// until a limit.
-    fn is_tofu_in_a_file(&self, tracked: &[PathBuf]) -> bool {
+    fn files_mention_tofu(&self, tracked: &[PathBuf]) -> bool {
         // The files nearest to the top come first: there are the CI files and READMEs that name the
         // tool.
         let mut paths: Vec<_> = tracked.iter().collect();
@@ -421,7 +424,7 @@ fn is_of_word(byte: Option<u8>) -> bool {
     byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn is_tofu_in_a_path(paths: &[PathBuf]) -> bool {
+fn paths_mention_tofu(paths: &[PathBuf]) -> bool {
     paths
         .iter()
         .any(|path| mentions_tofu(path.as_os_str().as_encoded_bytes()))

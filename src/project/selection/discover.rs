@@ -98,6 +98,24 @@ struct Callees {
     run: HashSet<PathBuf>,
 }
 
+impl SearchResult {
+    /// Adds the directories that the root modules read, by their calls and by the calls of these.
+    fn add_read_directories(&mut self, callees_of: &HashMap<PathBuf, HashSet<PathBuf>>) {
+        let mut waiting = Vec::new();
+        for root in &self.roots {
+            waiting.extend(root.canonical.clone());
+        }
+        while let Some(directory) = waiting.pop() {
+            for callee in callees_of.get(&directory).into_iter().flatten() {
+                if !self.read.contains(callee) {
+                    waiting.push(callee.clone());
+                }
+            }
+            self.read.insert(directory);
+        }
+    }
+}
+
 impl RootSearch<'_, '_> {
     /// Finds every directory from `start` downwards that is a root module:
     ///
@@ -147,7 +165,7 @@ impl RootSearch<'_, '_> {
         }
         let listings = listings.into_iter().collect();
         let searched = parallel::map(listings, parallel::cores(), |(directory, listing)| {
-            self.read(directory, listing)
+            self.read_directory(directory, listing)
         });
 
         // Whether a directory is a root module depends on the calls of the others.
@@ -172,19 +190,7 @@ impl RootSearch<'_, '_> {
         self.add_units_to_lock(&mut result);
         result.roots.sort_by(|one, other| one.path.cmp(&other.path));
 
-        // The directories that the root modules read, by their calls and by the calls of these.
-        let mut waiting = Vec::new();
-        for root in &result.roots {
-            waiting.extend(root.canonical.clone());
-        }
-        while let Some(directory) = waiting.pop() {
-            for callee in callees_of.get(&directory).into_iter().flatten() {
-                if !result.read.contains(callee) {
-                    waiting.push(callee.clone());
-                }
-            }
-            result.read.insert(directory);
-        }
+        result.add_read_directories(&callees_of);
         Ok(result)
     }
 
@@ -269,9 +275,11 @@ impl RootSearch<'_, '_> {
         }
 
         let Some(sign) = now.sign else {
+            // A module of others.
             if !is_possible || callees.contains(&directory) {
                 return;
             }
+            // It may be a root module, which the user has to name.
             if is_among_modules(self.below_start(&directory)) {
                 result.others.skipped_by_name.push(root.path);
             } else {
@@ -279,6 +287,7 @@ impl RootSearch<'_, '_> {
             }
             return;
         };
+        // A module that others call or run.
         if !callees.leave(&directory, sign) {
             return;
         }
@@ -308,7 +317,7 @@ impl RootSearch<'_, '_> {
     }
 
     /// Reads a directory, without regard to other directories.
-    fn read(&self, directory: PathBuf, listing: DirectoryListing) -> SearchedDirectory {
+    fn read_directory(&self, directory: PathBuf, listing: DirectoryListing) -> SearchedDirectory {
         let below_start = self.below_start(&directory);
         let shown = joined(self.start, below_start);
         let dialect = match self.dialect {
@@ -471,7 +480,7 @@ impl RootSearch<'_, '_> {
         directory: &Path,
     ) -> Option<Sign> {
         let below_start = self.below_start(directory);
-        let own_sign = sign(module, has_lock_file, self.with_modules, below_start);
+        let own_sign = own_sign(module, has_lock_file, self.with_modules, below_start);
         if own_sign.is_none() && !module.is_empty() && self.filter.includes(directory) {
             return Some(Sign::UnlessCalled);
         }
@@ -495,7 +504,7 @@ impl RootSearch<'_, '_> {
         if change.makes_unit(directory) {
             let below_start = self.below_start(directory);
             return Some(Evidence {
-                sign: sign(&module, has_lock_file, self.with_modules, below_start),
+                sign: own_sign(&module, has_lock_file, self.with_modules, below_start),
                 calls,
                 runs: Vec::new(),
             });
@@ -623,7 +632,7 @@ enum Sign {
 
 /// Returns the evidence in a module's own directory, which is `path` below the start, that it is a
 /// root module.
-fn sign(module: &Module, has_lock_file: bool, with_modules: bool, path: &Path) -> Option<Sign> {
+fn own_sign(module: &Module, has_lock_file: bool, with_modules: bool, path: &Path) -> Option<Sign> {
     if module.backend.is_some() {
         return Some(Sign::Certain);
     }
@@ -643,7 +652,7 @@ pub(in crate::project) fn is_root(
     let has_lock_file = LOCK_FILES
         .iter()
         .any(|name| tree.exists(&directory.join(name)));
-    sign(module, has_lock_file, with_modules, Path::new("")).is_some()
+    own_sign(module, has_lock_file, with_modules, Path::new("")).is_some()
 }
 
 /// Reads a module, in the dialect of its lock file unless one is given. Returns also whether there
