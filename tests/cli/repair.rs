@@ -166,3 +166,23 @@ fn lock_files_of_modules_and_of_many_root_modules_are_repaired() {
     let path = environment.project().join("a/.modules.lock.hcl");
     assert_eq!(environment.read(path), modules);
 }
+
+#[test]
+fn names_of_providers_and_modules_are_refused() {
+    let (environment, lock_file) = project();
+    let named = [
+        (vec!["acme/gamma"], "acme/gamma is a provider"),
+        (vec!["acme/gamma@1.5.0"], "acme/gamma@1.5.0 is a provider"),
+        (vec!["module.net"], "module.net is a module"),
+        (vec!["module.net", "acme/gamma"], "acme/gamma is a provider"),
+    ];
+    for (names, expected) in named {
+        let arguments = ["lock", "--repair"].into_iter().chain(names);
+        environment
+            .provlock(arguments)
+            .assert_code(2)
+            .assert_stderr_has(expected)
+            .assert_stderr_has("omit it: a repair changes no version and no hash");
+    }
+    assert_eq!(environment.lock_file(), lock_file);
+}

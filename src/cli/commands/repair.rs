@@ -31,7 +31,13 @@ pub(super) fn run(
     ui: &Ui,
 ) -> anyhow::Result<Outcome> {
     if let Some(name) = targets.names(true).first() {
-        let message = format!("--repair takes paths of root modules, and {name} is a provider");
+        // The providers come first.
+        let kind = if targets.providers.is_empty() {
+            "a module"
+        } else {
+            "a provider"
+        };
+        let message = format!("--repair takes paths of root modules, and {name} is {kind}");
         let error = Diagnostic::error(Code::InvalidArgument, message)
             .help("omit it: a repair changes no version and no hash");
         return Err(Diagnostics::from(error).into());

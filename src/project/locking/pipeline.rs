@@ -87,7 +87,8 @@ impl Session<'_> {
         self.lock_roots(roots, &options.lock, Some(options), keep)
     }
 
-    /// Locks root modules, those whose lock file is a link one by one after the others.
+    /// Locks root modules, several at a time. Where root modules share a lock file through links,
+    /// only the first is among them, and the rest follows one by one.
     fn lock_roots<T>(
         &self,
         roots: &Roots,
@@ -118,8 +119,8 @@ impl Session<'_> {
             coverage: roots.passed_over.clone(),
         };
         self.with_pipeline(options, upgrade, offline, |pipeline| {
-            let (own, linked) = distinct_lock_files(&roots.list);
-            for (list, side_by_side) in [(own, SIDE_BY_SIDE), (linked, 1)] {
+            let users = split_by_shared_lock_file(&roots.list);
+            for (list, side_by_side) in [(users.first, SIDE_BY_SIDE), (users.later, 1)] {
                 pipeline.each_root(&list, side_by_side, |path, outcome| {
                     report.roots.push((path.to_owned(), outcome.map(&mut keep)));
                 });
@@ -682,12 +683,18 @@ fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
     Arc::new(session.connections.offline(releases.into_iter()))
 }
 
-/// Root modules with a lock file of their own, and those whose lock file is also the file of an
-/// earlier root module, through links. The latter must be read after the former are written.
-fn distinct_lock_files(roots: &[FoundRoot]) -> (Vec<FoundRoot>, Vec<FoundRoot>) {
+/// Root modules by whether an earlier one uses the same lock file, through links.
+#[derive(Default)]
+struct LockFileUsers {
+    /// The first users of their lock files. Most root modules are the only one.
+    first: Vec<FoundRoot>,
+    /// The others, which must be read after the file is written for the first.
+    later: Vec<FoundRoot>,
+}
+
+fn split_by_shared_lock_file(roots: &[FoundRoot]) -> LockFileUsers {
     let mut seen = HashSet::new();
-    let mut own = Vec::new();
-    let mut linked = Vec::new();
+    let mut users = LockFileUsers::default();
     for root in roots {
         let mut files = Vec::new();
         if let Some(directory) = root.lock_directory.as_ref().or(root.canonical.as_ref()) {
@@ -696,11 +703,11 @@ fn distinct_lock_files(roots: &[FoundRoot]) -> (Vec<FoundRoot>, Vec<FoundRoot>) 
             }
         }
         if files.iter().any(|file| seen.contains(file)) {
-            linked.push(root.clone());
+            users.later.push(root.clone());
         } else {
-            own.push(root.clone());
+            users.first.push(root.clone());
         }
         seen.extend(files);
     }
-    (own, linked)
+    users
 }
