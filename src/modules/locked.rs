@@ -303,21 +303,23 @@ pub(crate) fn is_allowed(
     source: &ModuleSource,
     constraints: &ConstraintList,
 ) -> bool {
-    refusal("", Some(locked), source, constraints).is_none()
+    refusal("", locked, source, constraints).is_none()
+}
+
+/// The message about a call for which no module is locked.
+pub(crate) fn not_locked(key: &str) -> String {
+    format!("{} is not locked", lockfile::module_name(key))
 }
 
 /// Returns why a call with this source and these constraints may not get the module that is locked
 /// for it, if it may not: a code, and a message that names the call.
 pub(crate) fn refusal(
     key: &str,
-    locked: Option<&LockedModule>,
+    locked: &LockedModule,
     source: &ModuleSource,
     constraints: &ConstraintList,
 ) -> Option<(Code, String)> {
     let name = lockfile::module_name(key);
-    let Some(locked) = locked else {
-        return Some((Code::ModuleNotLocked, format!("{name} is not locked")));
-    };
     if locked.source != source.recorded() {
         let message = format!(
             "{name} is locked with the source {}, and the configuration has {source}",

@@ -53,7 +53,7 @@ pub struct ReviewedChange {
     /// The files of the base commit.
     pub base: Arc<Overlay>,
     /// The files that [`ReviewedChange::reads`] names and that are tracked, or new and not ignored.
-    pub files_now: BTreeSet<OsString>,
+    pub read_files_now: BTreeSet<OsString>,
     /// Directories in which such a file, or the file behind a link of such a name, was added,
     /// changed or removed.
     pub touched: BTreeSet<PathBuf>,
@@ -69,7 +69,7 @@ pub struct ReviewedChange {
     pub links: BTreeSet<PathBuf>,
     /// Files to which links of the base lead, with these links.
     pub link_targets: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
-    /// Files in `files_now` that a sparse checkout omits.
+    /// Files in `read_files_now` that a sparse checkout omits.
     pub omitted: BTreeSet<PathBuf>,
     /// Submodules whose commit changed, and new and removed ones.
     pub submodules: BTreeSet<PathBuf>,
@@ -231,7 +231,7 @@ impl ReviewedChange {
     /// Whether a file of the base is not tracked any more, or not on disk. A sparse checkout omits
     /// files that are still there.
     fn is_gone(&self, path: &Path) -> bool {
-        if !self.files_now.contains(path.as_os_str()) {
+        if !self.read_files_now.contains(path.as_os_str()) {
             return true;
         }
         let is_there = self.unchanged_content(path).is_some()
@@ -274,7 +274,7 @@ impl ReviewedChange {
         for lock_name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
             for (lock_file, _) in self.before_named(lock_name) {
                 if let Some(directory) = lock_file.parent()
-                    && !self.files_now.contains(lock_file.as_os_str())
+                    && !self.read_files_now.contains(lock_file.as_os_str())
                     && !self.has_configuration(directory)
                 {
                     removed.insert(directory);
@@ -286,7 +286,7 @@ impl ReviewedChange {
 
     /// Files of this name that are there now.
     pub(super) fn now_named(&self, name: &'static str) -> impl Iterator<Item = &Path> {
-        self.files_now
+        self.read_files_now
             .iter()
             .map(Path::new)
             .filter(move |path| path.file_name() == Some(OsStr::new(name)))
@@ -300,7 +300,7 @@ impl ReviewedChange {
         is_wanted: impl Fn(&Path) -> bool,
     ) -> Vec<&Path> {
         let mut below = Vec::new();
-        for path in self.files_now.iter().map(Path::new) {
+        for path in self.read_files_now.iter().map(Path::new) {
             if let Some(directory) = path.parent()
                 && !is_copied_lock_file(file_name(path))
             {
@@ -381,7 +381,7 @@ impl ReviewedChange {
 
     pub(super) fn now_below<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
         let after = self
-            .files_now
+            .read_files_now
             .range(directory.join("").into_os_string()..)
             .map(Path::new);
         after.take_while(move |path| path.starts_with(directory))
@@ -503,21 +503,31 @@ impl ReviewedChange {
         differing.any(|file| file.starts_with(&written) || file.starts_with(&behind_links))
     }
 
+    /// The files that the change removes.
+    pub(super) fn removed_files(&self) -> BTreeSet<PathBuf> {
+        let mut removed = BTreeSet::new();
+        for (path, replaced) in self.base.replaced() {
+            if *replaced != Replaced::Absent && !Tree::Work.has(path) {
+                removed.insert(path.clone());
+            }
+        }
+        removed
+    }
+
     /// Whether a file that the change adds has the name of a file that it removes, but for case. A
     /// file system that ignores case finds it under the old name.
     pub(super) fn renames_in_case(&self) -> bool {
-        let mut added = HashMap::new();
-        let mut removed = Vec::new();
+        let mut added: HashMap<String, BTreeSet<&str>> = HashMap::new();
         for (path, replaced) in self.base.replaced() {
             if *replaced == Replaced::Absent {
-                added.insert(fold(file_name(path)), file_name(path));
-            } else if !Tree::Work.has(path) {
-                removed.push(file_name(path));
+                let name = file_name(path);
+                added.entry(fold(name)).or_default().insert(name);
             }
         }
-        removed.iter().any(|removed| {
-            let added = added.get(&fold(removed));
-            added.is_some_and(|added| added != removed)
+        self.removed_files().iter().any(|removed| {
+            let name = file_name(removed);
+            let twins = added.get(&fold(name)).into_iter().flatten();
+            twins.into_iter().any(|twin| *twin != name)
         })
     }
 
@@ -534,7 +544,7 @@ impl ReviewedChange {
         }
 
         let mut by_folded: HashMap<String, BTreeSet<&Path>> = HashMap::new();
-        for path in self.files_now.iter().map(Path::new) {
+        for path in self.read_files_now.iter().map(Path::new) {
             for path in path.ancestors() {
                 if !path.starts_with(&self.top) {
                     break;

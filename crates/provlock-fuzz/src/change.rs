@@ -95,7 +95,7 @@ fn judged(top: &Path, changed: &ChangedFile<'_>) -> Option<Vec<Diagnostic>> {
 fn reviewed(top: &Path, changed: &ChangedFile<'_>) -> ReviewedChange {
     let path = top.join(changed.name);
     let mut before = BTreeMap::new();
-    let mut files_now = HashSet::new();
+    let mut read_files_now = HashSet::new();
     let mut unchanged = HashSet::new();
     for entry in fs::read_dir(top).expect("a directory") {
         let file = entry.expect("an entry").path();
@@ -103,7 +103,7 @@ fn reviewed(top: &Path, changed: &ChangedFile<'_>) -> ReviewedChange {
         if !ReviewedChange::reads(&name) {
             continue;
         }
-        files_now.insert(file.clone().into_os_string());
+        read_files_now.insert(file.clone().into_os_string());
         if file != path {
             let content = fs::read(&file).expect("a file");
             before.insert(file.clone().into_os_string(), content);
@@ -127,7 +127,7 @@ fn reviewed(top: &Path, changed: &ChangedFile<'_>) -> ReviewedChange {
         settings: BTreeMap::new(),
         revision_lock_files: None,
         base: Arc::new(Overlay::new(top.to_owned(), replaced, Box::new(read))),
-        files_now: files_now.into_iter().collect(),
+        read_files_now: read_files_now.into_iter().collect(),
         touched: BTreeSet::from([top.to_owned()]),
         before,
         unchanged,

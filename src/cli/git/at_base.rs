@@ -54,8 +54,8 @@ impl VersionControl for AtBase<'_> {
         tracked
     }
 
-    fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
-        let mut rules = self.repository.ignore_rules(roots);
+    fn rules_ignoring_lock_files(&self, roots: &[&Path]) -> Vec<Option<Location>> {
+        let mut rules = self.repository.rules_ignoring_lock_files(roots);
         for rule in &mut rules {
             let is_changed = rule.as_ref().is_some_and(|rule| {
                 let path = self.repository.directory.join(rule.path());

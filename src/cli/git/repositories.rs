@@ -84,9 +84,9 @@ impl VersionControl for Repositories {
             })
     }
 
-    fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
+    fn rules_ignoring_lock_files(&self, roots: &[&Path]) -> Vec<Option<Location>> {
         let mut rules = match &self.current {
-            Some(current) => current.ignore_rules(roots),
+            Some(current) => current.rules_ignoring_lock_files(roots),
             None => vec![None; roots.len()],
         };
         let mut by_other: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
@@ -103,7 +103,10 @@ impl VersionControl for Repositories {
                 continue;
             };
             let paths: Vec<_> = indexes.iter().map(|index| roots[*index]).collect();
-            for (index, rule) in indexes.into_iter().zip(other.ignore_rules(&paths)) {
+            for (index, rule) in indexes
+                .into_iter()
+                .zip(other.rules_ignoring_lock_files(&paths))
+            {
                 rules[index] = rule;
             }
         }

@@ -322,7 +322,7 @@ impl Repository {
             links: self.links(base.changed.keys()),
             link_targets,
             omitted: self.below_top(omitted(&now)),
-            files_now: now
+            read_files_now: now
                 .into_keys()
                 .map(|path| self.top.join(path).into_os_string())
                 .collect(),
@@ -628,7 +628,7 @@ impl VersionControl for Repository {
         }
     }
 
-    fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
+    fn rules_ignoring_lock_files(&self, roots: &[&Path]) -> Vec<Option<Location>> {
         let mut paths = Vec::new();
         for root in roots {
             let canonical = canonicalize(root).ok();

@@ -74,7 +74,7 @@ fn narrow_to(options: &mut UpgradeOptions, groups: &[&MoveGroup<'_>]) {
     providers.retain(|spec| {
         spec.version().is_some() && addresses.iter().any(|address| spec.is_short_for(address))
     });
-    // A provider may be in the list twice. The version of the first applies then.
+    // A provider may be in the list twice, with a version and without. The version counts.
     providers.extend(addresses.into_iter().map(ProviderSpec::from_address));
     options.calls = calls;
     // The chosen calls are named one by one.

@@ -19,20 +19,17 @@ pub(in crate::project) fn installed(locks: &ModuleLocks, call: &ModuleCall) -> R
     if let Some(error) = impossible_directory(call) {
         return Resolution::Skip(Some(error));
     }
-    let locked = locks.get(&call.key);
-    if let Some((code, message)) = locked::refusal(
-        &call.key,
-        locked.map(AsRef::as_ref),
-        &call.source,
-        &call.constraints,
-    ) {
+    let error = |code, message| {
         let help = Help::text("lock it with ").and(Remedy::LockModules);
-        let error = call.at_call(Diagnostic::error(code, message)).help(help);
-        return Resolution::Skip(Some(error));
-    }
-    match locked {
-        Some(locked) => Resolution::Only(request(call, locked, ReplacedPackage::Refused)),
-        None => Resolution::Skip(None),
+        call.at_call(Diagnostic::error(code, message)).help(help)
+    };
+    let Some(locked) = locks.get(&call.key) else {
+        let message = locked::not_locked(&call.key);
+        return Resolution::Skip(Some(error(Code::ModuleNotLocked, message)));
+    };
+    match locked::refusal(&call.key, locked, &call.source, &call.constraints) {
+        Some((code, message)) => Resolution::Skip(Some(error(code, message))),
+        None => Resolution::Only(request(call, locked, ReplacedPackage::Refused)),
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) struct RootSearch<'a, 's> {
     pub(in crate::project) with_modules: bool,
     /// The base revision, if a change is under review.
     pub(in crate::project) base: Option<&'a Session<'static>>,
+    /// Files that the change removes.
+    pub(in crate::project) removed_files: &'a BTreeSet<PathBuf>,
     /// Whether the user named the directory, which is then a root module if it requires anything.
     pub(in crate::project) is_named: bool,
 }
@@ -73,7 +75,7 @@ struct SearchedDirectory {
     root: FoundRoot,
     copied_lock_files: Vec<String>,
     is_unit: bool,
-    /// Whether the change alters a file that was read for its units.
+    /// [`RootSearch::alters_units`].
     is_altered_unit: bool,
     now: Evidence,
     /// State at the base revision, if a change is under review.
@@ -382,11 +384,7 @@ impl RootSearch<'_, '_> {
             before.runs = run_modules(&at_base.units);
         }
 
-        let mut is_altered_unit = false;
-        if let Some(change) = &self.session.options.change {
-            let mut units = units.iter();
-            is_altered_unit = units.any(|unit| !unit.read.files.is_disjoint(&change.differing));
-        }
+        let is_altered_unit = self.alters_units(&directory, units);
         let mut root = FoundRoot::new(shown, Some(directory.clone()), kind);
         if let Some(unit) = units.first()
             && let Some((_, directory)) = unit.lock_directory()
@@ -410,6 +408,34 @@ impl RootSearch<'_, '_> {
             before,
             is_possible,
         }
+    }
+
+    /// Whether the change alters a file that is read for the units of a directory, or was read for
+    /// them at the base.
+    fn alters_units(&self, directory: &Path, units: &[TerragruntUnit]) -> bool {
+        let Some(change) = &self.session.options.change else {
+            return false;
+        };
+        let mut now = units.iter();
+        if now.any(|unit| !unit.read.files.is_disjoint(&change.differing)) {
+            return true;
+        }
+
+        // A removed file was read at the base only. Terragrunt refuses a unit that lacks it, unless
+        // something else takes its place.
+        let Some(base) = self.base else {
+            return false;
+        };
+        let mut now = units.iter();
+        let runs = now.any(|unit| unit.read.state != UnitState::Unknown);
+        if !runs || self.removed_files.is_empty() {
+            return false;
+        }
+        let at_base = base.units_in(directory, directory, || {
+            base.has_configuration_files(directory)
+        });
+        let mut before = at_base.units.iter();
+        before.any(|unit| !unit.read.files.is_disjoint(self.removed_files))
     }
 
     /// The path of a directory relative to the start.

@@ -307,9 +307,14 @@ impl Session<'_> {
         let filter = Filter::new(&settings.roots)?;
         let with_modules = with_modules || settings.lock_modules == Some(true);
         let base = self.base();
+        let removed_files = match &self.options.change {
+            Some(change) => change.removed_files(),
+            None => BTreeSet::new(),
+        };
         let search = RootSearch {
             session: self,
             base: base.as_ref(),
+            removed_files: &removed_files,
             start,
             canonical: &canonical,
             filter: &filter,

@@ -429,7 +429,7 @@ pub trait VersionControl: Sync {
 
     /// The line of an ignore file by which it ignores the lock file of each root module, if it
     /// does.
-    fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>>;
+    fn rules_ignoring_lock_files(&self, roots: &[&Path]) -> Vec<Option<Location>>;
 }
 
 /// Facts that version control knows about the files of a root module.

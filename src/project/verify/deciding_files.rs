@@ -298,7 +298,8 @@ fn effect_of_tool_versions(file: &ChangedFile<'_>) -> Option<Effect> {
 fn effect_of_hcp_stack(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
     let directory = file.path.parent()?;
     let lock_file = directory.join(LOCK_FILE_NAME);
-    if change.has_configuration(directory) || change.files_now.contains(lock_file.as_os_str()) {
+    if change.has_configuration(directory) || change.read_files_now.contains(lock_file.as_os_str())
+    {
         return None;
     }
     let effect = "is a part of a stack of HCP Terraform, which is not read";
@@ -545,7 +546,7 @@ fn may_be_uploaded(facts: &BaseFacts<'_>, path: &Path) -> bool {
 /// configurations may get.
 fn files_below<'a>(change: &'a ReviewedChange, directory: &Path) -> Vec<&'a Path> {
     let mut files = Vec::new();
-    for path in change.files_now.iter().map(Path::new) {
+    for path in change.read_files_now.iter().map(Path::new) {
         let name = name_of(path);
         let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name);
         if path.starts_with(directory) && (is_lock_file || is_part_of_configuration(name)) {

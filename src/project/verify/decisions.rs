@@ -213,7 +213,7 @@ fn check_calls(root: &AuditedRoot<'_>, before: &Reading) -> Vec<Diagnostic> {
     let calls = root.declared.own_package_calls();
     let known: BTreeSet<&String> = before.sources.values().flatten().collect();
     let mut keys = BTreeSet::new();
-    let mut positions = BTreeSet::new();
+    let mut places = BTreeSet::new();
     for call in &calls {
         keys.insert(&call.key);
         let source = call.shown_source();
@@ -226,8 +226,12 @@ fn check_calls(root: &AuditedRoot<'_>, before: &Reading) -> Vec<Diagnostic> {
             [] => format!("{name} {source} is called"),
         };
         // Where the same text was read in both dialects, one note stands for both.
-        let position = (call.location.path(), call.location.span.start);
-        if !positions.insert(position) {
+        let place = CallPlace {
+            key: &call.key,
+            file: call.location.path(),
+            start: call.location.span.start,
+        };
+        if !places.insert(place) {
             continue;
         }
         notes.push(decision(message, &call.location));
@@ -259,6 +263,14 @@ fn check_calls(root: &AuditedRoot<'_>, before: &Reading) -> Vec<Diagnostic> {
         }
     }
     notes
+}
+
+/// Place of a call. Calls in a generated file have one location, that of its block.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct CallPlace<'a> {
+    key: &'a str,
+    file: &'a Path,
+    start: usize,
 }
 
 /// Returns the decisions about the place of the state, which decides on providers, too. A store

@@ -89,7 +89,7 @@ fn locked_calls<'a>(
             continue;
         };
         let locked = &entry.locked;
-        let refusal = locked::refusal(&call.key, Some(locked), &call.source, &call.constraints);
+        let refusal = locked::refusal(&call.key, locked, &call.source, &call.constraints);
         if refusal.is_none() && locked::fault(locked, root.module.dialect).is_none() {
             locked_calls.push((call, entry));
         }
@@ -154,20 +154,18 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
         constraints,
         ..
     } = call;
-    let entry = lock_file.entry(key);
-    let locked = entry.map(|entry| &*entry.locked);
-    if let Some((code, message)) = locked::refusal(key, locked, source, constraints) {
-        let mut error = Diagnostic::finding(code, message);
-        if let Some(entry) = entry {
-            let location = match code {
-                Code::ModuleLockStale => entry.source(),
-                _ => entry.version(),
-            };
-            error = error.at(location.clone(), "");
-        }
-        return Some(call.at_call(error).help(Remedy::LockModules));
+    let Some(entry) = lock_file.entry(key) else {
+        let finding = Diagnostic::finding(Code::ModuleNotLocked, locked::not_locked(key));
+        return Some(call.at_call(finding).help(Remedy::LockModules));
+    };
+    if let Some((code, message)) = locked::refusal(key, &entry.locked, source, constraints) {
+        let location = match code {
+            Code::ModuleLockStale => entry.source(),
+            _ => entry.version(),
+        };
+        let finding = Diagnostic::finding(code, message).at(location.clone(), "");
+        return Some(call.at_call(finding).help(Remedy::LockModules));
     }
-    let entry = entry?;
     let recorded = &entry.locked.constraints;
     if recorded == constraints {
         return None;

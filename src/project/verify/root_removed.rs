@@ -53,7 +53,7 @@ pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     for directory in directories {
         let path = directory.join(UPLOAD_IGNORE_FILE);
         let excludes = |text: &[u8]| excludes_from_upload(directory, text, &lock_file);
-        if !change.files_now.contains(path.as_os_str()) || !change.alters(&path) {
+        if !change.read_files_now.contains(path.as_os_str()) || !change.alters(&path) {
             continue;
         }
         let now = files::read(&path, lockfile::SIZE_LIMIT);

@@ -142,7 +142,7 @@ pub(super) fn ignored_by_git(
             .iter()
             .map(|(_, root)| root.path.as_path())
             .collect();
-        rules = control.ignore_rules(&paths);
+        rules = control.rules_ignoring_lock_files(&paths);
     }
     for ((_, root), rule) in concerned.iter_mut().zip(rules) {
         root.ignore_rule = rule.filter(|rule| !is_new(rule));

@@ -418,7 +418,7 @@ fn count_coverage(
     let mut coverage = roots.passed_over.clone();
     if let Some(control) = options.version_control {
         let units: Vec<_> = roots.unlocked_units.iter().map(PathBuf::as_path).collect();
-        for rule in control.ignore_rules(&units).iter().flatten() {
+        for rule in control.rules_ignoring_lock_files(&units).iter().flatten() {
             coverage.note_ignored(DirectoryKind::Unit, rule);
         }
     }

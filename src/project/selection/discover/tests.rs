@@ -44,6 +44,7 @@ fn search(
         dialect: None,
         with_modules: false,
         base: None,
+        removed_files: &BTreeSet::new(),
         is_named: false,
     };
     search.find().unwrap().roots

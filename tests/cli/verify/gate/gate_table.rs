@@ -284,7 +284,7 @@ impl Case {
             settings,
             revision_lock_files: None,
             base: Arc::new(Overlay::new(top.to_owned(), replaced, Box::new(read))),
-            files_now: now.map(|path| top.join(path).into_os_string()).collect(),
+            read_files_now: now.map(|path| top.join(path).into_os_string()).collect(),
             touched,
             before,
             unchanged,
@@ -323,7 +323,7 @@ impl VersionControl for AllTracked<'_> {
         tracked
     }
 
-    fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
+    fn rules_ignoring_lock_files(&self, roots: &[&Path]) -> Vec<Option<Location>> {
         vec![None; roots.len()]
     }
 }
