@@ -7,8 +7,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use unicode_normalization::UnicodeNormalization as _;
-
 use super::filter::Filter;
 use crate::configuration::{
     FileReads, Module, is_loaded, is_of_tofu, is_part_of_configuration, terragrunt,
@@ -18,6 +16,7 @@ use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, is_copied_loc
 use crate::modules::{is_configuration, submodule};
 use crate::provider::Dialect;
 use crate::settings;
+use crate::system::files::folded_name;
 use crate::system::{Overlay, Replaced, Tree, canonicalize, files, walk};
 
 /// Names of files that are read by these names alone.
@@ -99,7 +98,7 @@ impl ReviewedChange {
             return true;
         }
         let name = file_name(path);
-        let folded = fold(name);
+        let folded = folded_name(name);
         if name == folded {
             return false;
         }
@@ -521,12 +520,12 @@ impl ReviewedChange {
         for (path, replaced) in self.base.replaced() {
             if *replaced == Replaced::Absent {
                 let name = file_name(path);
-                added.entry(fold(name)).or_default().insert(name);
+                added.entry(folded_name(name)).or_default().insert(name);
             }
         }
         self.removed_files().iter().any(|removed| {
             let name = file_name(removed);
-            let twins = added.get(&fold(name)).into_iter().flatten();
+            let twins = added.get(&folded_name(name)).into_iter().flatten();
             twins.into_iter().any(|twin| *twin != name)
         })
     }
@@ -549,13 +548,13 @@ impl ReviewedChange {
                 if !path.starts_with(&self.top) {
                     break;
                 }
-                let twins = by_folded.entry(fold(&path.to_string_lossy()));
+                let twins = by_folded.entry(folded_name(&path.to_string_lossy()));
                 twins.or_default().insert(path);
             }
         }
         for path in new {
             for above in path.ancestors() {
-                let twins = by_folded.get(&fold(&above.to_string_lossy()));
+                let twins = by_folded.get(&folded_name(&above.to_string_lossy()));
                 if twins.is_some_and(|twins| twins.len() > 1) {
                     variants.insert(path);
                 }
@@ -607,17 +606,10 @@ pub(super) fn lines(bytes: &[u8]) -> Vec<&[u8]> {
         .collect()
 }
 
-/// A text without differences that some file systems ignore: of case, and of accents that are
-/// characters of their own. The upper case of some letters outside ASCII is in ASCII.
-fn fold(text: &str) -> String {
-    let decomposed: String = text.nfd().collect();
-    decomposed.to_uppercase().to_lowercase()
-}
-
 /// Whether a part of a path is `.terraform` or `terraform.d` in other case.
 fn is_variant_of_data_directory(part: &OsStr) -> bool {
     let part = part.to_str().unwrap_or_default();
-    !DATA_DIRECTORIES.contains(&part) && DATA_DIRECTORIES.contains(&fold(part).as_str())
+    !DATA_DIRECTORIES.contains(&part) && DATA_DIRECTORIES.contains(&folded_name(part).as_str())
 }
 
 /// Whether a file is read by this name alone.

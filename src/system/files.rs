@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tempfile::NamedTempFile;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Message, Result};
 pub(crate) use lock::{DirectoryLock, remove_old};
@@ -512,6 +513,13 @@ pub(crate) fn rename(file: NamedTempFile, target: &Path) -> io::Result<()> {
     fs::rename(&temporary, target).inspect_err(|_| {
         let _ = fs::remove_file(&temporary);
     })
+}
+
+/// A name or path without differences that some file systems ignore: of case, and of accents that
+/// are characters of their own. The upper case of some letters outside ASCII is in ASCII.
+pub(crate) fn folded_name(name: &str) -> String {
+    let decomposed: String = name.nfd().collect();
+    decomposed.to_uppercase().to_lowercase()
 }
 
 /// Returns the absolute path of the file that a path resolves to, without symlinks. The file need

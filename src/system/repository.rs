@@ -1,6 +1,7 @@
 //! Finds the top of a git repository, by one rule for the whole program.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::{Environment, OnceMap, canonicalize};
 
@@ -33,6 +34,8 @@ pub fn top(path: &Path) -> Option<PathBuf> {
 #[derive(Debug, Default)]
 pub struct Tops {
     known: OnceMap<PathBuf, Option<PathBuf>>,
+    /// The current directory without symlinks, resolved once for all directories.
+    current: OnceLock<Option<PathBuf>>,
 }
 
 impl Tops {
@@ -48,26 +51,31 @@ impl Tops {
 
     /// [`top_or_current`] of a directory without symlinks.
     pub(crate) fn around_or_current(&self, directory: &Path, environment: &Environment) -> PathBuf {
-        match self.around(directory) {
-            Some(top) => top,
-            None => without_top(directory, environment),
+        if let Some(top) = self.around(directory) {
+            return top;
         }
+        let current = self
+            .current
+            .get_or_init(|| canonicalize(&environment.current_directory).ok());
+        current_or_itself(directory, current.as_deref())
     }
 }
 
 /// [`top`] of a directory without symlinks. Outside of a repository, the current directory stands
 /// for one if it is above the directory; otherwise the directory itself does.
 pub(crate) fn top_or_current(directory: &Path, environment: &Environment) -> PathBuf {
-    match top(directory) {
-        Some(top) => top,
-        None => without_top(directory, environment),
+    if let Some(top) = top(directory) {
+        return top;
     }
+    let current = canonicalize(&environment.current_directory).ok();
+    current_or_itself(directory, current.as_deref())
 }
 
-/// The directory that stands for a top outside of a repository.
-fn without_top(directory: &Path, environment: &Environment) -> PathBuf {
-    match canonicalize(&environment.current_directory) {
-        Ok(current) if directory.starts_with(&current) => current,
+/// The directory that stands for a top outside of a repository: the current one, without symlinks,
+/// or the directory itself.
+fn current_or_itself(directory: &Path, current: Option<&Path>) -> PathBuf {
+    match current {
+        Some(current) if directory.starts_with(current) => current.to_owned(),
         _ => directory.to_owned(),
     }
 }

@@ -2,14 +2,16 @@
 //! `locals.go`).
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hcl_edit::Span;
+use hcl_edit::expr::Expression;
 use hcl_edit::structure::{Attribute, Block as HclBlock, Body};
 
 use super::evaluation::Evaluation;
-use super::merge::{Block, Configuration, Members, Strategy, merge};
+use super::merge::{Block, Configuration, Members, RefusedInclude, Strategy, merge};
 use super::parsing_context::{CONFIGURATION, ParsingContext, VALUES};
 use crate::configuration::syntax;
 use crate::diagnostic::{Location, SourceFile};
@@ -59,6 +61,9 @@ struct Include {
     exposed: Value,
     strategy: Outcome<Strategy>,
     configuration: Outcome<Configuration>,
+    /// Whether the path is unknown because a plain search found nothing
+    /// ([`RefusedInclude::is_plain_search`]).
+    is_plain_search: bool,
     location: Option<Location>,
 }
 
@@ -88,6 +93,7 @@ pub(super) fn read(
         strategy,
         configuration: parent,
         location,
+        is_plain_search,
         ..
     } in includes.into_iter().rev()
     {
@@ -96,12 +102,41 @@ pub(super) fn read(
             (Ok(strategy), Ok(parent)) => configuration = merge(parent, configuration, strategy)?,
             (Err(stop), _) | (_, Err(stop)) => {
                 let unknown = stop.at(|| location);
-                configuration.has_refused_include |= unknown.is_failure && !is_for_stack;
+                if unknown.is_failure && !is_for_stack {
+                    configuration.refused_includes.push(RefusedInclude {
+                        location: unknown.location.clone(),
+                        is_plain_search,
+                    });
+                }
                 configuration.unknown.push(unknown);
             }
         }
     }
     Ok(configuration)
+}
+
+/// Whether the path of an `include` block is a call of `find_in_parent_folders` with nothing but
+/// the plain name of a file, or without one.
+fn is_plain_search(include: &HclBlock) -> bool {
+    let Some(path) = include.body.get_attribute("path") else {
+        return false;
+    };
+    let Expression::FuncCall(call) = &path.value else {
+        return false;
+    };
+    let is_search =
+        call.name.namespace.is_empty() && call.name.name.as_str() == "find_in_parent_folders";
+    let arguments: Vec<&Expression> = call.args.iter().collect();
+    match arguments.as_slice() {
+        [] => is_search,
+        [Expression::String(name)] => is_search && is_plain_name(name),
+        _ => false,
+    }
+}
+
+/// Whether a path is the name of a file, without a directory.
+fn is_plain_name(path: &str) -> bool {
+    !path.contains(['/', '\\']) && Path::new(path).file_name() == Some(OsStr::new(path))
 }
 
 /// Variables whose values are not read.
@@ -309,6 +344,7 @@ impl<'a> ParsedFile<'a> {
         } = include;
         Include {
             label: label_of(block),
+            is_plain_search: path.is_err() && is_plain_search(block),
             exposed: members.get("expose").cloned().unwrap_or(Value::Bool(false)),
             strategy: match members.get("merge_strategy") {
                 Some(value) => merge_strategy(value),
@@ -419,7 +455,7 @@ impl<'a> ParsedFile<'a> {
             may_pass_flags: self.may_pass_flags(),
             init_arguments: self.init_arguments(),
             unknown,
-            has_refused_include: false,
+            refused_includes: Vec::new(),
             needs_values: false,
         }
     }

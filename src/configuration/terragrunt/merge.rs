@@ -20,7 +20,6 @@ pub(super) struct Block {
 
 /// The parts of a configuration on which requirements depend.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Configuration {
     pub terraform: Option<Block>,
     /// By label.
@@ -39,10 +38,20 @@ pub(super) struct Configuration {
     pub init_arguments: String,
     /// Reasons why the configuration may contain more.
     pub unknown: Vec<Arc<Unknown>>,
-    /// Whether an included file certainly cannot be included, so that Terragrunt refuses the unit.
-    pub has_refused_include: bool,
+    /// Files that certainly cannot be included, so that Terragrunt refuses the unit.
+    pub refused_includes: Vec<RefusedInclude>,
     /// Whether it refers to values that no stack gives to it.
     pub needs_values: bool,
+}
+
+/// A file that certainly cannot be included.
+#[derive(Clone, Debug)]
+pub(crate) struct RefusedInclude {
+    /// Location of what fails.
+    pub location: Option<Location>,
+    /// Whether its path is `find_in_parent_folders` with the plain name of a file, which no
+    /// directory above the unit has, in whatever case.
+    pub is_plain_search: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +78,8 @@ pub(super) fn merge(
         }
         generate.insert(label, block);
     }
+    let mut refused_includes = parent.refused_includes;
+    refused_includes.extend(child.refused_includes);
     Ok(Configuration {
         terraform: match (parent.terraform, child.terraform) {
             (Some(parent), Some(child)) => Some(merge_terraform(parent, child)),
@@ -90,7 +101,7 @@ pub(super) fn merge(
         may_pass_flags: parent.may_pass_flags || child.may_pass_flags,
         init_arguments: parent.init_arguments + &child.init_arguments,
         unknown,
-        has_refused_include: parent.has_refused_include || child.has_refused_include,
+        refused_includes,
         needs_values: child.needs_values,
     })
 }

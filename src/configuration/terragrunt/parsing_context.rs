@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::evaluation::{Evaluation, Repository, relative};
 use super::template_file;
 use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Value, failure, unknown};
-use crate::system::files::join;
+use crate::system::files::{folded_name, join};
 
 /// Name of a unit's configuration (`DefaultTerragruntConfigPath`).
 pub(super) const CONFIGURATION: &str = "terragrunt.hcl";
@@ -141,14 +141,12 @@ impl ParsingContext {
     /// `find_in_parent_folders([name[, fallback]])`: the path of the file in the nearest directory
     /// above that has it.
     fn find_in_parent_folders(&self, repository: &Repository, arguments: &[&str]) -> Outcome {
-        let name = arguments.first().copied().unwrap_or_default();
+        let names = match arguments.first() {
+            None | Some(&"") => FILE_NAMES.to_vec(),
+            Some(name) => vec![*name],
+        };
         for directory in self.directory.ancestors().skip(1).take(MAX_PARENTS) {
-            let names: &[&str] = if name.is_empty() {
-                &FILE_NAMES
-            } else {
-                &[name]
-            };
-            for name in names {
+            for name in &names {
                 let path = join(directory, name);
                 if repository.contains(&path) && repository.resolve(&path).is_ok() {
                     return Ok(path_value(&path));
@@ -168,8 +166,32 @@ impl ParsingContext {
             Some(fallback) if repository.root().parent().is_none() => Ok(Value::string(*fallback)),
             // A different machine may have the file above the repository.
             Some(_) => unknown("`find_in_parent_folders` finds nothing in the repository"),
+            None if self.are_above_in_other_case(repository, &names) => {
+                unknown("`find_in_parent_folders` finds a file whose name differs in case")
+            }
             None => failure("finds nothing in the repository"),
         }
+    }
+
+    /// Whether a directory above has a file whose name differs from one of the names only in case,
+    /// so that some file systems find it.
+    fn are_above_in_other_case(&self, repository: &Repository, names: &[&str]) -> bool {
+        let names: Vec<String> = names.iter().map(|name| folded_name(name)).collect();
+        for directory in self.directory.ancestors().skip(1) {
+            if !repository.contains(directory) {
+                return false;
+            }
+            // A directory that cannot be listed may have any file.
+            let Ok(entries) = repository.tree().entries(directory) else {
+                return true;
+            };
+            for entry in entries {
+                if names.contains(&folded_name(&entry.text())) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Returns the directory of the selected included file (`getSelectedIncludeBlock`).

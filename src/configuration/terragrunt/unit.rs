@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::configuration;
 use super::contents;
 use super::evaluation::{Evaluation, Repository, has_configuration};
-use super::merge::{Block, Configuration, Members};
+use super::merge::{Block, Configuration, Members, RefusedInclude};
 use super::parsing_context::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, ParsingContext};
 use crate::configuration::root::Inputs;
 use crate::configuration::storage::StateStorage;
@@ -43,6 +43,8 @@ pub(crate) struct Unit {
     pub copies_hidden_files: bool,
     /// Reasons why Terragrunt may generate more files.
     pub unknown: Vec<Unknown>,
+    /// Files that certainly cannot be included. Terragrunt refuses the unit.
+    pub refused_includes: Vec<RefusedInclude>,
     /// Whether it refers to values that no stack gives to it.
     pub needs_values: bool,
     /// Error in `terragrunt.hcl`, or in an included file, for which Terragrunt refuses the unit.
@@ -152,6 +154,7 @@ pub(super) fn read_with(evaluation: &Evaluation<'_>, directory: &Path) -> Unit {
         has_download_directory: false,
         copies_hidden_files: true,
         unknown: Vec::new(),
+        refused_includes: Vec::new(),
         needs_values: false,
         malformed: None,
         files: BTreeSet::new(),
@@ -268,6 +271,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
         has_download_directory: configuration.has_download_directory,
         copies_hidden_files: terraform_argument(configuration, "include_in_copy").is_some(),
         unknown,
+        refused_includes: configuration.refused_includes.clone(),
         needs_values: configuration.needs_values,
         malformed: None,
         files: BTreeSet::new(),
@@ -320,10 +324,10 @@ fn state_of(configuration: &Configuration) -> UnitState {
             return UnitState::Remote;
         }
     }
-    if configuration.has_refused_include {
-        UnitState::Unknown
-    } else {
+    if configuration.refused_includes.is_empty() {
         UnitState::Local
+    } else {
+        UnitState::Unknown
     }
 }
 

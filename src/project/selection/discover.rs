@@ -427,7 +427,7 @@ impl RootSearch<'_, '_> {
             return false;
         };
         let mut now = units.iter();
-        let runs = now.any(|unit| unit.read.state != UnitState::Unknown);
+        let runs = now.any(|unit| unit.read.refused_includes.is_empty());
         if !runs || self.removed_files.is_empty() {
             return false;
         }

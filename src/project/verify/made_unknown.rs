@@ -6,7 +6,7 @@ use super::audited_root::{AuditedRoot, VerifiedRoot};
 use super::base::{BaseFacts, alters_code};
 use super::readings::Reading;
 use super::requests;
-use crate::configuration::terragrunt::{FILE_NAMES, UnitState};
+use crate::configuration::terragrunt::FILE_NAMES;
 use crate::configuration::{self, UnknownCall};
 use crate::diagnostic::{Code, Diagnostic, Location, Reason};
 use crate::hcl::evaluate::references::depends_on_names;
@@ -52,7 +52,7 @@ fn report_unknown(
             continue;
         }
         let is_of_unit = part.key == UNIT_ADDRESS;
-        if is_of_unit && is_refused_unit {
+        if is_of_unit && (is_refused_unit || is_of_missing_include(&part.location, units)) {
             continue;
         }
         let is_altered = facts.change.may_alter_files(&part.origin.files)
@@ -98,10 +98,18 @@ fn is_refused(unit: &TerragruntUnit, facts: &BaseFacts<'_>) -> bool {
     let change = facts.change;
     // The file may be there after all: where file systems ignore case, or in a submodule that is
     // not checked out here.
-    unit.read.state == UnitState::Unknown
+    !unit.read.refused_includes.is_empty()
         && unit.read.files.is_disjoint(&change.differing)
         && !change.renames_in_case()
         && change.altered_submodules().is_empty()
+}
+
+/// Whether a part of a unit is only unknown because the directories above have no file with the
+/// name that it includes. Terragrunt refuses the unit, unless the file is above the repository; a
+/// change that adds the file later is compared with its base.
+fn is_of_missing_include(location: &Location, units: &[TerragruntUnit]) -> bool {
+    let mut includes = units.iter().flat_map(|unit| &unit.read.refused_includes);
+    includes.any(|include| include.is_plain_search && include.location.as_ref() == Some(location))
 }
 
 /// Whether a new root module has a part that root modules of the base have, too: in a file of the

@@ -232,6 +232,20 @@ fn an_included_file_that_is_not_surely_gone_is_an_error() {
             "not-decided",
         ),
         (
+            "a new unit includes a link that leads nowhere",
+            |gate: &Gate| {
+                gate.link("../elsewhere/absent.hcl", "units/absent.hcl");
+                let include = "include {\n  path = find_in_parent_folders(\"absent.hcl\")\n}\n";
+                gate.write("units/new/terragrunt.hcl", include);
+                gate.write("units/new/main.tf", gate.read("live/main.tf"));
+                gate.write(
+                    "units/new/.terraform.lock.hcl",
+                    gate.read("live/.terraform.lock.hcl"),
+                );
+            },
+            "not-decided",
+        ),
+        (
             "a link that leads nowhere is at the path",
             |gate: &Gate| {
                 gate.remove("env/shared.hcl");
@@ -247,7 +261,7 @@ fn an_included_file_that_is_not_surely_gone_is_an_error() {
             },
             "not-decided",
         ),
-    ] as [Attempt; 3]);
+    ] as [Attempt; 4]);
     all_are_errors(
         "a pull request puts an included file where this run does not find it",
         including_units,
