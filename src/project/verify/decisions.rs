@@ -30,7 +30,11 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     // All versions of a new root module are new, so that one note stands for them.
     if is_new(root, base) {
         let directory = root.module.path().display();
-        let message = format!("the root module in {directory} is new");
+        let noun = match root.module.found.kind {
+            DirectoryKind::Unit => "unit",
+            _ => "root module",
+        };
+        let message = format!("the {noun} in {directory} is new");
         let mut notes = vec![decision(message, &own_file(root))];
         notes.extend(check_new_storage(root, base));
         return notes;

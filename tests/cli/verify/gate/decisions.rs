@@ -97,7 +97,7 @@ fn each_decision_about_a_root_module_is_a_note() {
             call("git::https://github.com/acme/vpc?ref=v2.1.8"),
         );
     });
-    let attempts: [Change; 8] = [
+    let attempts: [Change; 9] = [
         ("nothing", |gate| gate.write("README.md", "text"), &[]),
         (
             "a comment",
@@ -149,6 +149,14 @@ fn each_decision_about_a_root_module_is_a_note() {
             "a new root module",
             |gate| gate.root("new", NULL, &[H1, ZH]),
             &["the root module in new is new"],
+        ),
+        (
+            "a new unit of Terragrunt",
+            |gate| {
+                gate.root("new", NULL, &[H1, ZH]);
+                gate.write("new/terragrunt.hcl", "");
+            },
+            &["the unit in new is new"],
         ),
         (
             "a lock file for a configuration",
