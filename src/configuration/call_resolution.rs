@@ -470,7 +470,7 @@ impl Walk<'_> {
             .own_call
             .unwrap_or(&calling.call.location)
             .clone();
-        self.result.unknown.push(UnknownCall {
+        self.result.unknown_calls.push(UnknownCall {
             location,
             key: calling.key.to_owned(),
             directory: None,

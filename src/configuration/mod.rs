@@ -54,7 +54,7 @@ pub(crate) use listing::{
 pub(crate) use module::Module;
 pub use module_cache::ModuleCache;
 pub use options::Options;
-pub(crate) use options::{Required, Resolution, Resolver};
+pub(crate) use options::{NO_OBSERVER, Required, Resolution, Resolver};
 pub(crate) use origin::Origin;
 pub use reading::read;
 pub(crate) use reading::read_resolved;

@@ -28,6 +28,9 @@ pub struct Options {
 /// Called with each provider that a fetched module requires, while other modules are fetched.
 pub(crate) type Required<'a> = &'a (dyn Fn(&ProviderAddress) + Sync);
 
+/// For callers that need no provider before all modules are read.
+pub(crate) const NO_OBSERVER: Required<'static> = &|_| ();
+
 /// Decides how the module of a call is found, unless the call is local.
 pub(crate) type Resolver<'a> = dyn Fn(&ModuleCall) -> Resolution + Sync + 'a;
 

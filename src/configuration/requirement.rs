@@ -32,9 +32,9 @@ pub struct Requirements {
     /// The calls of modules of other packages and, if a lock file is followed, of local modules.
     pub(crate) calls: Vec<ModuleCall>,
     /// Parts that could not be read although hosts were asked, or that can never be read.
-    pub(crate) unknown: Vec<UnknownCall>,
+    pub(crate) unknown_calls: Vec<UnknownCall>,
     /// Calls whose module another run of the same files may choose otherwise.
-    pub(crate) variable: Vec<VariableCall>,
+    pub(crate) variable_calls: Vec<VariableCall>,
     /// Knowledge of the state. Providers that only the state needs are among the others.
     pub(crate) state: StateKnowledge,
     /// Sources of modules in commits of the user's own repository, which are not read.
@@ -271,8 +271,8 @@ impl Requirements {
             self.tree.push(call);
         }
         self.calls.extend(other.calls);
-        self.unknown.extend(other.unknown);
-        self.variable.extend(other.variable);
+        self.unknown_calls.extend(other.unknown_calls);
+        self.variable_calls.extend(other.variable_calls);
         self.state = self.state.with(other.state);
         self.own_commits.extend(other.own_commits);
         self.storages.extend(other.storages);
@@ -303,7 +303,8 @@ impl Requirements {
     /// Adds the calls of a different root module with the same lock file of modules.
     pub(crate) fn add_calls(&mut self, other: &Self) {
         self.calls.extend(other.calls.iter().cloned());
-        self.variable.extend(other.variable.iter().cloned());
+        self.variable_calls
+            .extend(other.variable_calls.iter().cloned());
     }
 
     /// Adds requirements that only the tool of the other dialect reads in the same files, to be
@@ -322,14 +323,14 @@ impl Requirements {
         }
         self.is_incomplete |= other.is_incomplete;
         self.calls.extend(other.calls);
-        for unknown in other.unknown {
-            if !self.unknown.contains(&unknown) {
-                self.unknown.push(unknown);
+        for unknown in other.unknown_calls {
+            if !self.unknown_calls.contains(&unknown) {
+                self.unknown_calls.push(unknown);
             }
         }
-        for call in other.variable {
-            if !self.variable.contains(&call) {
-                self.variable.push(call);
+        for call in other.variable_calls {
+            if !self.variable_calls.contains(&call) {
+                self.variable_calls.push(call);
             }
         }
         self

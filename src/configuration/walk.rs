@@ -463,7 +463,7 @@ impl<'a> Walk<'a> {
             call,
             key: &caller.key_of(call),
         };
-        let unknown_before = self.result.unknown.len();
+        let unknown_before = self.result.unknown_calls.len();
         let mut origin = Origin::default();
         let is_own = caller.own_call.is_none();
         if is_own {
@@ -476,7 +476,7 @@ impl<'a> Walk<'a> {
             origin.fingerprint = Fingerprint::default();
             origin.files = FileReads::default();
         }
-        for unknown in &mut self.result.unknown[unknown_before..] {
+        for unknown in &mut self.result.unknown_calls[unknown_before..] {
             unknown.origin.add(origin.clone());
         }
         targets
@@ -497,11 +497,15 @@ impl<'a> Walk<'a> {
                 Targets::Same
             }
             Some((ModuleSource::Local(source), _)) => {
-                self.result.variable.extend(calling.variable_call(origin));
+                self.result
+                    .variable_calls
+                    .extend(calling.variable_call(origin));
                 self.follow_local(calling, &source, origin.withheld.clone())
             }
             Some((source, constraints)) => {
-                self.result.variable.extend(calling.variable_call(origin));
+                self.result
+                    .variable_calls
+                    .extend(calling.variable_call(origin));
                 let call = calling.module_call(source, constraints, origin.clone());
                 self.follow_package(calling, call);
                 Targets::ByCaller
@@ -538,9 +542,9 @@ impl<'a> Walk<'a> {
     /// Follows a call of a module in another package.
     fn follow_package(&mut self, calling: Calling<'_>, call: ModuleCall) {
         let withheld = call.origin.withheld.clone();
-        let unknown_before = self.result.unknown.len();
+        let unknown_before = self.result.unknown_calls.len();
         let package = self.package(&calling, call);
-        let is_unknown = self.result.unknown.len() > unknown_before;
+        let is_unknown = self.result.unknown_calls.len() > unknown_before;
         self.packages.add(calling.key, package.as_ref(), is_unknown);
         if let Some((path, installed)) = package {
             let own_call = calling.caller.own_call.unwrap_or(&calling.call.location);

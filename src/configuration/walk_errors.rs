@@ -66,7 +66,7 @@ impl Walk<'_> {
             .unwrap_or(&visit.calling.call.location)
             .clone();
         let directory = Some(visit.path.shown_path());
-        self.result.unknown.push(UnknownCall {
+        self.result.unknown_calls.push(UnknownCall {
             location,
             key: visit.calling.key.to_owned(),
             directory,

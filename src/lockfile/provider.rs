@@ -192,7 +192,7 @@ fn header_first_line(dialect: Dialect) -> &'static str {
 pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
     let text = without_block_comments(bytes);
     let labels: Vec<_> = provider_labels(&text).collect();
-    let of_entries = Dialect::only(|dialect| {
+    let of_entries = Dialect::only_one_where(|dialect| {
         labels
             .iter()
             .any(|label| host(label) == dialect.default_host_name())

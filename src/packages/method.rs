@@ -158,7 +158,7 @@ impl Method {
             }
             for (platform, h1) in reported {
                 if h1.iter().all(Hash::is_well_formed) {
-                    known.published.insert(platform.clone(), h1.clone());
+                    known.h1_by_platform.insert(platform.clone(), h1.clone());
                 }
             }
         });

@@ -64,7 +64,7 @@ impl ReviewedChange {
     /// Whether the change alters a file of HCL that Terragrunt reads only if a different file names
     /// it.
     fn alters_included_files(&self) -> bool {
-        for path in self.changed_files(terragrunt::may_read) {
+        for path in self.changed_read_files(terragrunt::may_read) {
             let name = file_name(path);
             if !terragrunt::FILE_NAMES.contains(&name) && name != terragrunt::STACK {
                 return true;
@@ -77,10 +77,10 @@ impl ReviewedChange {
     pub(super) fn alters_lines(&self, path: &Path, is_meant: impl Fn(&CodeLine) -> bool) -> bool {
         let before = self.file_before(path).unwrap_or_default();
         let now = match files::read(path, terragrunt::MAX_FILE_SIZE) {
-            Ok(now) => lines_that(&now, &is_meant),
+            Ok(now) => effective_lines(&now, &is_meant),
             Err(_) => None,
         };
-        now.is_none() || now != lines_that(before, &is_meant)
+        now.is_none() || now != effective_lines(before, &is_meant)
     }
 
     /// Whether a line at a location is in its file more often than before the change, in the same
@@ -98,7 +98,8 @@ impl ReviewedChange {
         is_touched.then(|| directory.join(path.file_name().unwrap_or_default()))
     }
 
-    /// Compares the lines of a file with the base.
+    /// Compares the lines of a file with the base. In a directory that the change does not touch,
+    /// none is new.
     fn compared_lines(&self, file: &SourceFile) -> ComparedLines {
         let Some(path) = self.touched_path(file) else {
             return ComparedLines::All { are_new: false };
@@ -119,14 +120,14 @@ impl ReviewedChange {
         }
 
         let is_hcl = HCL.iter().any(|end| name.ends_with(end));
-        let now = even_lines(&file.text, is_hcl);
+        let now = comparable_lines(&file.text, is_hcl);
         // A line that the change only moves within its block is there as often as before, and not
         // new.
         let mut excess: HashMap<CodeLine, i64> = HashMap::new();
         for line in &now {
             *excess.entry(line.clone()).or_default() += 1;
         }
-        for line in even_lines(&String::from_utf8_lossy(before), is_hcl) {
+        for line in comparable_lines(&String::from_utf8_lossy(before), is_hcl) {
             *excess.entry(line).or_default() -= 1;
         }
         ComparedLines::Each { now, excess }
@@ -145,7 +146,8 @@ enum ComparedLines {
 }
 
 impl ComparedLines {
-    /// Whether a line at a location is new.
+    /// Whether a line at a location is new: in its file more often than at the base. Empty lines
+    /// are not.
     fn is_new(&self, location: &Location) -> bool {
         let (now, excess) = match self {
             Self::All { are_new } => return *are_new,
@@ -153,12 +155,12 @@ impl ComparedLines {
         };
         let first = line_of(&location.file.text, location.span.start);
         let last = line_of(&location.file.text, location.span.end);
+        // All text of a block that generates a file is compared.
         let block = now.get(first).map(|line| line.block.as_str());
-        // All text of a generated file is compared.
-        let generated = block.filter(|block| block.starts_with("generate"));
+        let generating_block = block.filter(|block| block.starts_with("generate"));
         for (number, line) in now.iter().enumerate() {
-            let is_generated = generated == Some(line.block.as_str());
-            if line.code.is_empty() || !(is_generated || (first..=last).contains(&number)) {
+            let is_in_block = generating_block == Some(line.block.as_str());
+            if line.code.is_empty() || !(is_in_block || (first..=last).contains(&number)) {
                 continue;
             }
             if excess.get(line).is_some_and(|more| *more > 0) {
@@ -201,14 +203,15 @@ impl<'a> LineComparison<'a> {
 
 /// The lines of a file of HCL that have an effect and meet a condition; `None` if it cannot be
 /// read.
-fn lines_that(bytes: &[u8], is_meant: impl Fn(&CodeLine) -> bool) -> Option<Vec<CodeLine>> {
+fn effective_lines(bytes: &[u8], is_meant: impl Fn(&CodeLine) -> bool) -> Option<Vec<CodeLine>> {
     let mut lines = code_lines(&String::from_utf8_lossy(bytes)).ok()?;
     lines.retain(|line| !line.code.is_empty() && is_meant(line));
     Some(lines)
 }
 
-/// The lines of a text, in HCL without differences of formatting.
-fn even_lines(text: &str, is_hcl: bool) -> Vec<CodeLine> {
+/// The lines of a text, in HCL without comments and differences of formatting. HCL that cannot be
+/// parsed is split like any other text.
+fn comparable_lines(text: &str, is_hcl: bool) -> Vec<CodeLine> {
     if is_hcl && let Ok(mut lines) = code_lines(text) {
         for line in &mut lines {
             // Formatting moves equal signs.
@@ -218,7 +221,7 @@ fn even_lines(text: &str, is_hcl: bool) -> Vec<CodeLine> {
         }
         return lines;
     }
-    // Every line has an effect.
+    // Outside of HCL, every line has an effect.
     let mut lines = Vec::new();
     for line in text.lines() {
         lines.push(CodeLine {

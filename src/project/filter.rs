@@ -50,23 +50,23 @@ impl Filter {
     }
 
     /// Whether the settings list a directory; its path is absolute and without symlinks.
-    pub(super) fn names(&self, directory: &Path) -> bool {
+    pub(super) fn names_exactly(&self, directory: &Path) -> bool {
         self.0.iter().any(|filter| filter.named.contains(directory))
     }
 
     /// Whether the settings list root modules, and this directory is one of them.
     pub(super) fn includes(&self, directory: &Path) -> bool {
-        self.0.iter().any(|filter| filter.include.is_some()) && self.takes(directory)
+        self.0.iter().any(|filter| filter.include.is_some()) && self.selects(directory)
     }
 
     /// Whether the settings select a directory; its path is absolute and without symlinks.
-    pub(super) fn takes(&self, directory: &Path) -> bool {
-        self.0.iter().all(|filter| filter.takes(directory))
+    pub(super) fn selects(&self, directory: &Path) -> bool {
+        self.0.iter().all(|filter| filter.selects(directory))
     }
 }
 
 impl FileFilter {
-    fn takes(&self, directory: &Path) -> bool {
+    fn selects(&self, directory: &Path) -> bool {
         if let Some(include) = &self.include
             && !self.matches(include, directory)
         {

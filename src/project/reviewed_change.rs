@@ -105,8 +105,9 @@ impl ReviewedChange {
         is_fixed_name(&folded) || (!Self::reads(name) && Self::reads(&folded))
     }
 
-    /// The files whose names meet a condition and that the change adds, alters or removes.
-    pub(super) fn changed_files(&self, is_meant: impl Fn(&str) -> bool) -> Vec<&Path> {
+    /// The files that the change adds, alters or removes, that [`ReviewedChange::reads`] names, and
+    /// whose names meet a condition.
+    pub(super) fn changed_read_files(&self, is_meant: impl Fn(&str) -> bool) -> Vec<&Path> {
         let mut changed = Vec::new();
         for directory in &self.touched {
             let before = self.files_before(directory).map(|(path, _)| path);
@@ -176,16 +177,15 @@ impl ReviewedChange {
             if !path.starts_with(start) {
                 continue;
             }
-            let is_meant = if self.unchanged_content(path).is_some() {
-                filter.takes(directory)
-            } else if filter.takes(directory) {
+            let is_unchanged = self.unchanged_content(path).is_some();
+            let is_checked = if filter.selects(directory) {
                 // It may be tracked and not on disk.
-                Tree::Work.exists(path)
+                is_unchanged || Tree::Work.exists(path)
             } else {
                 // The filter hides no change.
-                self.has_other_lines(path)
+                !is_unchanged && self.has_other_lines(path)
             };
-            if is_meant {
+            if is_checked {
                 directories.push(directory);
             }
         }
@@ -298,24 +298,27 @@ impl ReviewedChange {
         start: &Path,
         is_wanted: impl Fn(&Path) -> bool,
     ) -> Vec<&Path> {
-        let mut below = Vec::new();
+        let mut directories = Vec::new();
         for path in self.read_files_now.iter().map(Path::new) {
             if let Some(directory) = path.parent()
                 && !is_copied_lock_file(file_name(path))
             {
-                below.push(directory);
+                directories.push(directory);
             }
         }
-        below.dedup();
-        below.retain(|path| path.starts_with(start) && is_wanted(path));
-        below.retain(|path| {
-            path.strip_prefix(&self.top)
-                .is_ok_and(|path| !walk::is_skipped(path))
+        // The files of a directory follow each other.
+        directories.dedup();
+        directories.retain(|directory| directory.starts_with(start) && is_wanted(directory));
+        // The tools write copies of modules into directories of their own.
+        directories.retain(|directory| {
+            let below = directory.strip_prefix(&self.top);
+            below.is_ok_and(|below| !walk::is_skipped(below))
         });
-        below
-            .into_iter()
-            .filter(|path| canonicalize(path).is_ok_and(|canonical| canonical == **path))
-            .collect()
+        directories.retain(|directory| {
+            let canonical = canonicalize(directory);
+            canonical.is_ok_and(|canonical| canonical == **directory)
+        });
+        directories
     }
 
     /// The module in a directory at the base, if the change touches the directory.
@@ -413,15 +416,15 @@ impl ReviewedChange {
             || before.any(|path| is_of_tofu(file_name(path)))
     }
 
-    /// Whether the change makes a directory a Terragrunt unit.
-    pub(super) fn makes_unit(&self, directory: &Path) -> bool {
+    /// Whether the change touches a directory that was no Terragrunt unit at the base.
+    pub(super) fn had_no_unit(&self, directory: &Path) -> bool {
         let is_unit = |name: &str| terragrunt::FILE_NAMES.contains(&name);
         self.names_before(directory)
             .is_some_and(|mut names| !names.any(is_unit))
     }
 
-    /// Whether no file of a directory is in the base revision.
-    pub(super) fn is_new(&self, directory: &Path) -> bool {
+    /// Whether the change adds files to a directory without any file in the base revision.
+    pub(super) fn is_new_directory(&self, directory: &Path) -> bool {
         self.names_before(directory)
             .is_some_and(|mut names| names.next().is_none())
     }
@@ -442,9 +445,9 @@ impl ReviewedChange {
             .is_some_and(|mut names| names.any(is_one))
     }
 
-    /// Whether a directory, which is empty now, was not empty before, or is in an altered
-    /// submodule.
-    pub(super) fn empties(&self, directory: &Path) -> bool {
+    /// Whether the change may have removed the files of a directory that is empty now: the base has
+    /// files in it, or it is in an altered submodule.
+    pub(super) fn may_have_emptied(&self, directory: &Path) -> bool {
         let directory = files::join(&self.current_directory, directory);
         self.before_below(&directory).next().is_some()
             || self
@@ -530,32 +533,25 @@ impl ReviewedChange {
         })
     }
 
-    /// New paths that differ only in case from the path of a file that is read.
+    /// New paths of files that are read, if a part of the path differs only in case from a part of
+    /// such a path now: `Modules/main.tf` beside `modules/`. Includes the new paths that are read
+    /// only where file systems ignore case.
     pub(super) fn all_case_variants(&self) -> BTreeSet<&Path> {
         let mut variants = BTreeSet::new();
         for path in &self.case_variants {
             variants.insert(path.as_path());
         }
-        let mut new = self.changed_files(|_| true);
+        let mut new = self.changed_read_files(|_| true);
         new.retain(|path| self.file_before(path).is_none());
         if new.is_empty() {
             return variants;
         }
 
-        let mut by_folded: HashMap<String, BTreeSet<&Path>> = HashMap::new();
-        for path in self.read_files_now.iter().map(Path::new) {
-            for path in path.ancestors() {
-                if !path.starts_with(&self.top) {
-                    break;
-                }
-                let twins = by_folded.entry(folded_name(&path.to_string_lossy()));
-                twins.or_default().insert(path);
-            }
-        }
+        let spellings = self.spellings();
         for path in new {
-            for above in path.ancestors() {
-                let twins = by_folded.get(&folded_name(&above.to_string_lossy()));
-                if twins.is_some_and(|twins| twins.len() > 1) {
+            for part in path.ancestors() {
+                let same = spellings.get(&folded_name(&part.to_string_lossy()));
+                if same.is_some_and(|same| same.len() > 1) {
                     variants.insert(path);
                 }
             }
@@ -563,8 +559,25 @@ impl ReviewedChange {
         variants
     }
 
-    /// Whether the change alters a file that is read only if it is named, such as a template.
-    pub(super) fn alters_other_files(&self) -> bool {
+    /// The paths of files that are read now, and of directories around them, each by its text
+    /// without differences of case.
+    fn spellings(&self) -> HashMap<String, BTreeSet<&Path>> {
+        let mut spellings: HashMap<String, BTreeSet<&Path>> = HashMap::new();
+        for path in self.read_files_now.iter().map(Path::new) {
+            for part in path.ancestors() {
+                if !part.starts_with(&self.top) {
+                    break;
+                }
+                let same = spellings.entry(folded_name(&part.to_string_lossy()));
+                same.or_default().insert(part);
+            }
+        }
+        spellings
+    }
+
+    /// Whether the change alters a file that is not of the kinds that are read, such as a template,
+    /// which a configuration may name.
+    pub(super) fn alters_files_of_other_kinds(&self) -> bool {
         self.differing
             .iter()
             .any(|path| !Self::reads(file_name(path)))
@@ -573,7 +586,7 @@ impl ReviewedChange {
     /// Whether the change may alter a file that functions read. A path whose end is not known may
     /// be that of any file that is read only if it is named.
     pub(super) fn may_alter_files(&self, files: &FileReads) -> bool {
-        if files.has_computed_path && self.alters_other_files() {
+        if files.has_computed_path && self.alters_files_of_other_kinds() {
             return true;
         }
         let mut differing = self.differing.iter();
@@ -588,7 +601,7 @@ impl ReviewedChange {
 
     /// Directories in which the change adds, alters or removes a file with values of variables.
     pub(super) fn altered_values(&self) -> impl Iterator<Item = &Path> {
-        let changed = self.changed_files(is_of_values).into_iter();
+        let changed = self.changed_read_files(is_of_values).into_iter();
         changed.filter_map(Path::parent)
     }
 

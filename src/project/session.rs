@@ -11,7 +11,7 @@ use super::changed_sources::refuse_changed_sources;
 use super::event::{Event, Observer};
 use super::plan::Listings;
 use super::reviewed_change::ReviewedChange;
-use super::root_module::Reading;
+use super::root_module::ReadingOptions;
 use super::root_module::roots::{Roots, Selection};
 use super::root_module::searched_repository::SearchedRepositories;
 use crate::configuration::{InputVariables, ModuleCache, Requirements};
@@ -80,7 +80,7 @@ pub struct Session<'a> {
     pub(super) repositories: SearchedRepositories,
     sources: Arc<Sources>,
     /// Requirements of root modules that share a lock file with a different one, by directory.
-    pub(super) sharing: OnceMap<(PathBuf, Reading), Result<Arc<Requirements>>>,
+    pub(super) sharing: OnceMap<(PathBuf, ReadingOptions), Result<Arc<Requirements>>>,
     /// Start of the run. Ages of releases are relative to it.
     pub(super) started: Timestamp,
     observers: Mutex<Vec<Observer<'a>>>,
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
     }
 
     /// A session that reads the base revision of a change, with the same connections and fetched
-    /// modules, so that no request is sent twice. It reports no events.
+    /// modules, so that no request is sent twice. It notifies no observers.
     pub(super) fn at_base(&self, change: &ReviewedChange) -> Session<'static> {
         // The base is approved, so that it is not read as a change itself.
         let options = SessionOptions {
@@ -241,12 +241,12 @@ impl<'a> Session<'a> {
             .iter()
             .flat_map(|fetcher| fetcher.found())
         {
-            if self.is_new(format!("module {name}")) {
+            if self.is_first_notice(format!("module {name}")) {
                 self.notify(Event::Module(&name, origin));
             }
         }
         for (dialect, config) in self.connections.configurations() {
-            if self.is_new(dialect.to_string()) {
+            if self.is_first_notice(dialect.to_string()) {
                 self.notify(Event::Configuration(config));
             }
         }
@@ -256,14 +256,14 @@ impl<'a> Session<'a> {
     pub(super) fn finish(&self) {
         self.announce();
         let mut hosts = self.connections.claiming_hosts();
-        hosts.retain(|host| self.is_new(format!("dates of {host}")));
+        hosts.retain(|host| self.is_first_notice(format!("dates of {host}")));
         if !hosts.is_empty() {
             self.notify(Event::ClaimedDates(&hosts));
         }
         for facts in &self.connections.shared_facts() {
             // A later step may use more of them, or fail to get them.
             let problem = facts.warning().map(|warning| warning.message);
-            if self.is_new(format!(
+            if self.is_first_notice(format!(
                 "{} facts from {}: {problem:?}",
                 facts.used(),
                 facts.repository()
@@ -273,8 +273,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Whether the observers have not been notified of something.
-    pub(super) fn is_new(&self, name: String) -> bool {
+    /// Whether the observers have not been notified of this before. They are from then on.
+    pub(super) fn is_first_notice(&self, name: String) -> bool {
         lock(&self.announced).insert(name)
     }
 

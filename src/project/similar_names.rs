@@ -211,12 +211,12 @@ pub(in crate::project) enum Part {
 }
 
 /// The finding about an address that looks like a well-known one, unless the policy names it.
-/// `known` contains the providers of the base, whose hosts are accepted.
-pub(super) fn imitation(
+/// With a change under review, the hosts of `providers_of_base` are accepted.
+pub(super) fn finding_imitation(
     address: &ProviderAddress,
     policy: &Policy,
     dialect: Dialect,
-    known: Option<&BTreeSet<ProviderAddress>>,
+    providers_of_base: Option<&BTreeSet<ProviderAddress>>,
 ) -> Option<Diagnostic> {
     let Lookalike { like, part } = look_alike(address)?;
     if policy.names(address, dialect) {
@@ -226,7 +226,7 @@ pub(super) fn imitation(
         return None;
     }
     // Without a change under review, a host that may be new is accepted.
-    let is_host_accepted = match known {
+    let is_host_accepted = match providers_of_base {
         Some(known) => known.iter().any(|other| other.hostname == address.hostname),
         None => part == Part::NewHost,
     };
@@ -234,12 +234,13 @@ pub(super) fn imitation(
         return None;
     }
 
-    let what = match part {
+    let addition = match part {
         Part::Provider => "its namespace to allowed-namespaces".to_owned(),
         Part::Host | Part::NewHost => format!("{:?} to allowed-hosts", address.hostname.as_ascii()),
     };
     let message = format!("{address} looks like {like}, but is not");
-    let help = format!("correct the source; if the address is right, add {what} in provlock.toml");
+    let help =
+        format!("correct the source; if the address is right, add {addition} in provlock.toml");
     Some(Diagnostic::finding(Code::Lookalike, message).help(help))
 }
 

@@ -60,7 +60,7 @@ impl Dialect {
     }
 
     /// Returns the only dialect that fulfils a condition.
-    pub(crate) fn only(is: impl Fn(Self) -> bool) -> Option<Self> {
+    pub(crate) fn only_one_where(is: impl Fn(Self) -> bool) -> Option<Self> {
         match (is(Self::Tofu), is(Self::Terraform)) {
             (true, false) => Some(Self::Tofu),
             (false, true) => Some(Self::Terraform),

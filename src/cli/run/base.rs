@@ -90,7 +90,7 @@ fn settings_before(
             now: settings_now.clone(),
             above: Settings::default(),
             // For a file of this name the repository is not searched for mentions, so both count.
-            mentioned: &[Dialect::Tofu, Dialect::Terraform],
+            mentioned_dialects: &[Dialect::Tofu, Dialect::Terraform],
         };
         let finding = change.policy_changed(&edit);
         change.findings.extend(finding);

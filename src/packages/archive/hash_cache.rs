@@ -127,7 +127,7 @@ impl HashCache {
     }
 
     /// Facts about the platforms of a release from earlier runs; none if the cache is not trusted.
-    pub(crate) fn platforms_of(
+    pub(crate) fn release_evidence(
         &self,
         provider: &ProviderAddress,
         version: &Version,
@@ -138,7 +138,7 @@ impl HashCache {
         let mut platforms = ReleaseEvidence::read(&self.path_of_platforms(provider, version));
         for (package, digest) in self.packages_of(provider, version) {
             platforms
-                .published
+                .h1_by_platform
                 .entry(package.platform)
                 .or_default()
                 .extend(digest.into_h1());

@@ -28,15 +28,16 @@ pub(crate) struct ReleaseEvidence {
     /// The platforms that the registry lists; `None` if that is not known.
     pub(crate) listed: Option<BTreeSet<Platform>>,
     /// The `h1:` of published packages. A platform without any may be published all the same.
-    pub(crate) published: HashesByPlatform,
+    #[serde(rename = "published")]
+    pub(crate) h1_by_platform: HashesByPlatform,
     /// The `h1:` of packages from mirrors, whose packages may differ from the published ones.
     pub(crate) copies: HashesByPlatform,
     /// Published hashes of no known platform, such as the `zh:` in SHA256SUMS.
     #[serde(skip)]
-    pub(crate) of_release: BTreeSet<Hash>,
+    pub(crate) hashes_of_no_platform: BTreeSet<Hash>,
     /// Schemes whose published hashes are all known.
     #[serde(skip)]
-    pub(crate) complete: BTreeSet<HashScheme>,
+    pub(crate) complete_schemes: BTreeSet<HashScheme>,
 }
 
 /// Whether an entry has a hash of a platform's package.
@@ -61,8 +62,8 @@ pub(crate) struct ComparedHashes {
 impl ReleaseEvidence {
     /// Whether a hash is known to be published.
     fn is_published(&self, hash: &Hash) -> bool {
-        let mut packages = self.published.values();
-        self.of_release.contains(hash) || packages.any(|hashes| hashes.contains(hash))
+        let mut packages = self.h1_by_platform.values();
+        self.hashes_of_no_platform.contains(hash) || packages.any(|hashes| hashes.contains(hash))
     }
 
     /// Compares recorded hashes with the published ones. A hash is unpublished only if all
@@ -75,7 +76,7 @@ impl ReleaseEvidence {
         for hash in recorded {
             if self.is_published(hash) {
                 compared.published.insert(hash.clone());
-            } else if self.complete.contains(&hash.scheme()) {
+            } else if self.complete_schemes.contains(&hash.scheme()) {
                 compared.unpublished.insert(hash.clone());
             } else {
                 compared.unknown += 1;
@@ -86,14 +87,14 @@ impl ReleaseEvidence {
 
     /// Whether an entry with these hashes covers a platform.
     pub(crate) fn covers(&self, recorded: &BTreeSet<Hash>, platform: &Platform) -> Covers {
-        for packages in [&self.published, &self.copies] {
+        for packages in [&self.h1_by_platform, &self.copies] {
             if let Some(hashes) = packages.get(platform)
                 && !hashes.is_disjoint(recorded)
             {
                 return Covers::Yes;
             }
         }
-        if self.published.contains_key(platform) || self.unexplained(recorded).is_empty() {
+        if self.h1_by_platform.contains_key(platform) || self.unexplained(recorded).is_empty() {
             Covers::No
         } else {
             Covers::Unknown
@@ -103,7 +104,7 @@ impl ReleaseEvidence {
     /// The platforms that an entry with these hashes is known to cover.
     pub(crate) fn covered(&self, recorded: &BTreeSet<Hash>) -> BTreeSet<Platform> {
         let mut covered = BTreeSet::new();
-        for packages in [&self.published, &self.copies] {
+        for packages in [&self.h1_by_platform, &self.copies] {
             for (platform, hashes) in packages {
                 if !hashes.is_disjoint(recorded) {
                     covered.insert(platform.clone());
@@ -115,7 +116,7 @@ impl ReleaseEvidence {
 
     /// The platform whose package has a hash.
     pub(crate) fn platform_of(&self, hash: &Hash) -> Option<&Platform> {
-        for packages in [&self.published, &self.copies] {
+        for packages in [&self.h1_by_platform, &self.copies] {
             for (platform, hashes) in packages {
                 if hashes.contains(hash) {
                     return Some(platform);
@@ -130,7 +131,7 @@ impl ReleaseEvidence {
     pub(crate) fn unexplained(&self, recorded: &BTreeSet<Hash>) -> BTreeSet<Hash> {
         let mut unexplained = recorded.clone();
         unexplained.retain(|hash| {
-            let mut packages = self.published.values();
+            let mut packages = self.h1_by_platform.values();
             hash.is_well_formed_as(HashScheme::H1) && !packages.any(|hashes| hashes.contains(hash))
         });
         unexplained
@@ -141,7 +142,11 @@ impl ReleaseEvidence {
         let Some(evidence) = storage::read_json::<Self>(path, LONGEST_FILE) else {
             return Self::default();
         };
-        for hashes in evidence.published.values().chain(evidence.copies.values()) {
+        for hashes in evidence
+            .h1_by_platform
+            .values()
+            .chain(evidence.copies.values())
+        {
             if !hashes
                 .iter()
                 .all(|hash| hash.is_well_formed_as(HashScheme::H1))
@@ -154,8 +159,11 @@ impl ReleaseEvidence {
 
     /// Adds the packages that another source knows.
     pub(crate) fn add_evidence(&mut self, more: Self) {
-        for (platform, hashes) in more.published {
-            self.published.entry(platform).or_default().extend(hashes);
+        for (platform, hashes) in more.h1_by_platform {
+            self.h1_by_platform
+                .entry(platform)
+                .or_default()
+                .extend(hashes);
         }
         for (platform, hashes) in more.copies {
             self.copies.entry(platform).or_default().extend(hashes);
@@ -163,8 +171,9 @@ impl ReleaseEvidence {
         if self.listed.is_none() {
             self.listed = more.listed;
         }
-        self.of_release.extend(more.of_release);
-        self.complete.extend(more.complete);
+        self.hashes_of_no_platform
+            .extend(more.hashes_of_no_platform);
+        self.complete_schemes.extend(more.complete_schemes);
     }
 
     /// Changes a file, if possible.
@@ -203,12 +212,12 @@ mod tests {
                 platform("linux_amd64"),
                 platform("darwin_arm64"),
             ])),
-            published: BTreeMap::from([(platform("linux_amd64"), hashes(1))]),
+            h1_by_platform: BTreeMap::from([(platform("linux_amd64"), hashes(1))]),
             copies: BTreeMap::from([(platform("linux_amd64"), hashes(2))]),
             ..ReleaseEvidence::default()
         };
         ReleaseEvidence::change(&path, |platforms| {
-            platforms.published = expected.published.clone();
+            platforms.h1_by_platform = expected.h1_by_platform.clone();
         });
         ReleaseEvidence::change(&path, |platforms| {
             platforms.listed = expected.listed.clone();

@@ -79,7 +79,7 @@ impl Session<'_> {
         let (lock_file, mut warnings) = root.lock_file()?;
         let (module_lock_file, module_warnings) = root.module_lock_file()?;
         warnings.extend(module_warnings);
-        let read = if root.has_configuration(&self.modules) {
+        let required = if root.has_configuration(&self.modules) {
             let ignore_tests = false;
             self.requirements_of(&root, ignore_tests)?
         } else {
@@ -87,7 +87,7 @@ impl Session<'_> {
         };
         let providers = lock_file.locks().clone();
         let modules = module_lock_file.locks().clone();
-        let unlocked = unlocked_modules(&read, &modules);
+        let unlocked = unlocked_modules(&required, &modules);
         if !unlocked.is_empty() {
             let message =
                 "called modules that are not locked are missing from the bill of materials";
@@ -95,14 +95,14 @@ impl Session<'_> {
                 Diagnostic::warning(Code::ModuleNotLocked, message).help(Remedy::LockModules),
             );
         }
-        let is_complete = !read.is_incomplete
+        let is_complete = !required.is_incomplete
             && unlocked.is_empty()
-            && read
+            && required
                 .providers
                 .keys()
                 .all(|address| providers.contains_key(address));
-        let requirements = requirements_between(&read, &providers, &modules);
-        warnings.extend(read.warnings);
+        let requirements = requirements_between(&required, &providers, &modules);
+        warnings.extend(required.warnings);
 
         let mut trusted_keys = BTreeMap::new();
         let mut signers = BTreeMap::new();
@@ -134,27 +134,27 @@ impl Session<'_> {
 }
 
 /// Returns the module calls that are neither locked nor local, nor in a locked package.
-fn unlocked_modules<'a>(read: &'a Requirements, locks: &ModuleLocks) -> Vec<&'a str> {
+fn unlocked_modules<'a>(required: &'a Requirements, locks: &ModuleLocks) -> Vec<&'a str> {
     // A local module is a part of the repository, and no lock file records it.
     let mut local: HashSet<&Path> = HashSet::new();
-    for module in &read.modules {
+    for module in &required.modules {
         if module.local {
             local.insert(&module.canonical);
         }
     }
     // Also a call by a path into the package of a locked call.
     let mut called = HashSet::new();
-    for call in &read.calls {
+    for call in &required.calls {
         if call.directory.is_some() {
             called.insert(&call.key);
         }
     }
 
     let mut unlocked = Vec::new();
-    for call in &read.tree {
+    for call in &required.tree {
         if !local.contains(call.directory.as_path())
             && !called.contains(&call.key)
-            && locked_around(&call.key, locks).is_none()
+            && nearest_locked_module(&call.key, locks).is_none()
         {
             unlocked.push(call.key.as_str());
         }
@@ -165,7 +165,7 @@ fn unlocked_modules<'a>(read: &'a Requirements, locks: &ModuleLocks) -> Vec<&'a 
 /// Returns the requirements between locked packages. A package without a known requirer belongs to
 /// the root module, whose lock file records it.
 fn requirements_between(
-    read: &Requirements,
+    required: &Requirements,
     providers: &Locks,
     modules: &ModuleLocks,
 ) -> BTreeSet<(Requiring, Material)> {
@@ -173,7 +173,7 @@ fn requirements_between(
     for address in providers.keys() {
         let material = Material::Provider(address.clone());
         let mut has_requirer = false;
-        for requirer in read.requirers(address) {
+        for requirer in required.requirers(address) {
             // The provider is a dependency of the modules that this one calls, which are listed,
             // too.
             if requirer.declaration.is_none() {
@@ -181,7 +181,7 @@ fn requirements_between(
             }
             let caller = requirer
                 .call
-                .and_then(|call| locked_around(&call.key, modules));
+                .and_then(|call| nearest_locked_module(&call.key, modules));
             all.insert((caller, material.clone()));
             has_requirer = true;
         }
@@ -192,7 +192,7 @@ fn requirements_between(
     for key in modules.keys() {
         let mut caller = None;
         if let Some((outer, _)) = key.rsplit_once('.') {
-            caller = locked_around(outer, modules);
+            caller = nearest_locked_module(outer, modules);
         }
         all.insert((caller, Material::Module(key.clone())));
     }
@@ -200,7 +200,7 @@ fn requirements_between(
 }
 
 /// Returns the nearest locked ancestor of a call, or the call itself.
-fn locked_around(key: &str, locks: &ModuleLocks) -> Requiring {
+fn nearest_locked_module(key: &str, locks: &ModuleLocks) -> Requiring {
     let outer = std::iter::successors(Some(key), |key| {
         key.rsplit_once('.').map(|(caller, _)| caller)
     });

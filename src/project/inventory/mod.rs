@@ -11,7 +11,7 @@ use super::event::Event;
 use super::root_module::RootModule;
 use super::root_module::roots::Roots;
 use super::session::Session;
-use super::similar_names::imitation;
+use super::similar_names::finding_imitation;
 use crate::configuration::Requirements;
 use crate::diagnostic::{
     Code, Collector, Diagnostic, Diagnostics, Help, LockRemedy, Result, Severity,
@@ -111,7 +111,7 @@ impl Session<'_> {
     /// registry cannot be asked.
     pub fn inventory(&self, roots: &Roots) -> Result<Inventory> {
         self.notify(Event::Reading);
-        let results = self.each_root(roots, |root| self.contents(&root));
+        let results = self.each_root(roots, |root| self.read_contents(&root));
         self.announce();
 
         let mut inventory = Inventory {
@@ -153,7 +153,7 @@ impl Session<'_> {
         }
 
         inventory.are_modules_pinned = has_calls && are_pinned;
-        inventory.dialect = Dialect::only(|dialect| dialects.contains(dialect.name()));
+        inventory.dialect = Dialect::only_one_where(|dialect| dialects.contains(dialect.name()));
         let providers = &inventory.providers;
         // What one root module requires without an entry may be locked by another one.
         inventory
@@ -162,7 +162,7 @@ impl Session<'_> {
         inventory.add_platforms(&releases, self.hash_cache.as_ref());
         // Only registries tell who signs a release, so that offline no key is trusted yet.
         if !self.options.offline {
-            inventory.signers = self.signers(releases.into_keys().collect())?;
+            inventory.signers = self.request_signers(releases.into_keys().collect())?;
         }
         self.finish();
         Ok(inventory)
@@ -218,19 +218,20 @@ impl Session<'_> {
                 roots.push(path.clone());
             }
         }
-        versions.dialect =
-            Dialect::only(|dialect| dialects.contains(dialect.name())).unwrap_or_default();
+        versions.dialect = Dialect::only_one_where(|dialect| dialects.contains(dialect.name()))
+            .unwrap_or_default();
         versions
     }
 
-    /// An unreadable or missing configuration does not stop the others, because the settings are
-    /// generated from lock files.
-    fn contents(&self, root: &RootModule) -> Result<Contents> {
+    /// Reads what a root module locks and requires. A configuration that cannot be read, or is
+    /// missing beside a lock file, is a warning, because the settings are generated from lock
+    /// files.
+    fn read_contents(&self, root: &RootModule) -> Result<Contents> {
         let (lock_file, _) = root.lock_file()?;
         let has_lock_file = root.lock_bytes.is_some();
         let mut requirements;
         let mut warnings = Vec::new();
-        let mut is_read = true;
+        let mut is_configuration_read = true;
         // A lock file without a configuration still names the providers that the settings must
         // allow.
         if has_lock_file && !root.has_configuration(&self.modules) {
@@ -248,7 +249,7 @@ impl Session<'_> {
                         ..Requirements::default()
                     };
                     warnings.extend(errors);
-                    is_read = warnings.is_empty();
+                    is_configuration_read = warnings.is_empty();
                 }
                 Err(errors) => return Err(errors),
             }
@@ -256,10 +257,10 @@ impl Session<'_> {
         for warning in &mut warnings {
             warning.severity = Severity::Warning;
         }
-        let lookalikes = root.name(lookalikes(root, &requirements, &lock_file));
+        let lookalikes = root.name_in(lookalike_errors(root, &requirements, &lock_file));
 
-        let mut modules = BTreeSet::new();
-        let mut has_unknown_modules = !is_read;
+        let mut publishers = BTreeSet::new();
+        let mut has_unknown_modules = !is_configuration_read;
         let mut known = BTreeSet::new();
         for call in requirements.package_calls() {
             known.insert(&call.key);
@@ -267,21 +268,21 @@ impl Session<'_> {
             // finding.
             match origin(&call.source) {
                 Ok(origin) => {
-                    modules.insert(origin.pattern_of_publisher());
+                    publishers.insert(origin.pattern_of_publisher());
                 }
                 Err(_) => has_unknown_modules = true,
             }
         }
-        for part in &requirements.unknown {
-            has_unknown_modules |= part.directory.is_none() && !known.contains(&part.key);
+        for call in &requirements.unknown_calls {
+            has_unknown_modules |= call.directory.is_none() && !known.contains(&call.key);
         }
         let calls = requirements.own_package_calls();
         Ok(Contents {
             dialect: root.dialect,
             without_platforms: root.settings.without_platforms.clone(),
             calls_modules: !calls.is_empty(),
-            are_modules_pinned: is_read && calls.iter().all(|call| call.is_pinned()),
-            modules,
+            are_modules_pinned: is_configuration_read && calls.iter().all(|call| call.is_pinned()),
+            modules: publishers,
             has_unknown_modules,
             required: requirements.providers.into_keys().collect(),
             lock_file,
@@ -290,14 +291,15 @@ impl Session<'_> {
         })
     }
 
-    fn signers(
+    /// Asks registries who signs releases, several at a time; `None` stands for an unsigned one.
+    fn request_signers(
         &self,
         releases: Vec<LockedRelease>,
     ) -> Result<BTreeMap<ProviderAddress, BTreeSet<Option<String>>>> {
         let answers: Vec<Result<_>> =
             parallel::map(releases, WAITING_REQUESTS, |(address, version, dialect)| {
                 let source = self.source(dialect, None)?;
-                let signer = read_signer(&source, &address, &version)?;
+                let signer = request_signer(&source, &address, &version)?;
                 Ok((address, signer))
             });
         let mut signers = BTreeMap::<_, BTreeSet<_>>::new();
@@ -321,20 +323,24 @@ impl Session<'_> {
     }
 }
 
-/// Providers of a root module whose names imitate others. Settings that allow one would hide it
-/// from then on.
-fn lookalikes(root: &RootModule, requirements: &Requirements, lock_file: &LockFile) -> Diagnostics {
+/// Errors about providers of a root module whose names imitate others. Settings that allow one
+/// would hide it from then on.
+fn lookalike_errors(
+    root: &RootModule,
+    requirements: &Requirements,
+    lock_file: &LockFile,
+) -> Diagnostics {
     let policy = &root.settings.policy;
     let mut errors = Vec::new();
     for entry in lock_file.entries() {
-        if let Some(error) = imitation(&entry.address, policy, root.dialect, None) {
+        if let Some(error) = finding_imitation(&entry.address, policy, root.dialect, None) {
             errors.push(error.at(entry.block.clone(), "").about(&entry.address));
         }
     }
     // A provider with an entry was examined above, and is shown there.
     for (address, requirement) in &requirements.providers {
         if lock_file.entry(address).is_none()
-            && let Some(error) = imitation(address, policy, root.dialect, None)
+            && let Some(error) = finding_imitation(address, policy, root.dialect, None)
         {
             errors.push(requirement.at_declarations(error).about(address));
         }
@@ -356,8 +362,9 @@ fn nothing_locked(roots: &Roots) -> Diagnostic {
     Diagnostic::error(Code::LockFileMissing, message).help(Help::text("lock first: ").and(lock))
 }
 
-/// Returns the signer of a release, requested for the first platform that it has.
-fn read_signer(
+/// Returns the key that signed a release, according to the registry's answer for the first
+/// platform. `None` if the release is not signed, or has no platform.
+fn request_signer(
     source: &Source,
     address: &ProviderAddress,
     version: &Version,
@@ -421,14 +428,15 @@ impl Inventory {
         let mut covered_by_release = Vec::new();
         for ((address, version, _), hashes) in releases {
             let evidence = match cache {
-                Some(cache) => cache.platforms_of(address, version),
+                Some(cache) => cache.release_evidence(address, version),
                 None => ReleaseEvidence::default(),
             };
             let covered = evidence.covered(hashes);
             self.covered.extend(covered.iter().cloned());
             covered_by_release.push((address, covered));
         }
-        // The platforms of all releases, except where a release has none.
+        // The platforms that every release covers, unless the settings exempt its provider from
+        // one.
         self.platforms.clone_from(&self.covered);
         for (address, covered) in covered_by_release {
             let exempted = self.exempted.get(address);

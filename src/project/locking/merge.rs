@@ -75,7 +75,7 @@ impl Session<'_> {
             let root = &prepared.root;
             self.resolve(&prepared, &left, options).map_err(|errors| {
                 if root.found.linked_lock_file.is_some() {
-                    root.name_sharing(errors)
+                    root.name_all_sharing_in(errors)
                 } else {
                     errors.map(|error| root.in_dialect(error))
                 }

@@ -336,7 +336,7 @@ impl Pipeline<'_, '_> {
         let selected = self
             .check_calls(&prepared)
             .and_then(|()| self.select(&request));
-        let mut selection = selected.map_err(|errors| prepared.root.name_sharing(errors))?;
+        let mut selection = selected.map_err(|errors| prepared.root.name_all_sharing_in(errors))?;
         let mut plan = None;
         if self.run.upgrade.is_some() {
             plan = Some(selection.upgrade_plan(&request));
@@ -397,7 +397,7 @@ impl Pipeline<'_, '_> {
         let request = self.request(&prepared, &source, listings);
         let outcome = self
             .record(&request, &selection)
-            .map_err(|errors| prepared.root.name_sharing(errors))?;
+            .map_err(|errors| prepared.root.name_all_sharing_in(errors))?;
 
         // 5. Change the bytes of the old lock files.
         let mut locked = self.edit(prepared, outcome, plan)?;
@@ -407,9 +407,9 @@ impl Pipeline<'_, '_> {
         let warning = match self.write(&locked, rewrites) {
             Ok(warning) => warning,
             Err(WriteError::Changed(errors)) => {
-                return Err(WriteError::Changed(root.name(errors)));
+                return Err(WriteError::Changed(root.name_in(errors)));
             }
-            Err(WriteError::Failed(errors)) => return Err(root.name(errors).into()),
+            Err(WriteError::Failed(errors)) => return Err(root.name_in(errors).into()),
         };
         locked.outcome.warnings.extend(warning);
         Ok(Some(RootOutcome::Locked(Box::new(locked))))
@@ -589,7 +589,7 @@ impl Pipeline<'_, '_> {
         } = &prepared;
         let bytes = lock_file
             .edit_with(&outcome.locks, &self.blocks)
-            .map_err(|errors| root.name(errors))?;
+            .map_err(|errors| root.name_in(errors))?;
         // An empty lock file would record that nothing is required, which is unknown.
         let is_needless =
             root.lock_bytes.is_none() && outcome.locks.is_empty() && requirements.is_incomplete;
@@ -606,7 +606,9 @@ impl Pipeline<'_, '_> {
             lock_file, locks, ..
         }) = modules
         {
-            let bytes = lock_file.edit(locks).map_err(|errors| root.name(errors))?;
+            let bytes = lock_file
+                .edit(locks)
+                .map_err(|errors| root.name_in(errors))?;
             files.extend(file_change(
                 &root.module_lock_path,
                 root.module_lock_bytes.as_ref(),

@@ -16,7 +16,7 @@ use crate::project::modules::module_locks;
 use crate::project::options::{LockOptions, UpgradeOptions};
 use crate::project::plan::prepared::{Prepared, PreparedModules};
 use crate::project::root_module::roots::FoundRoot;
-use crate::project::root_module::{MissingModules, Reading, RootModule};
+use crate::project::root_module::{MissingModules, ReadingOptions, RootModule};
 use crate::project::session::Session;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
@@ -35,12 +35,14 @@ impl Session<'_> {
         options: &LockOptions,
         upgrade: Option<&UpgradeOptions>,
     ) -> Result<Prepared> {
-        let opened = self.open_root(found).map_err(|errors| found.name(errors))?;
+        let opened = self
+            .open_root(found)
+            .map_err(|errors| found.name_in(errors))?;
         let canonical = opened.canonical.clone();
         let prepared = self.read_opened(opened, options, upgrade);
         // No other root module reads this directory, and there may be very many.
         self.modules.forget(&canonical);
-        prepared.map_err(|errors| found.name(errors))
+        prepared.map_err(|errors| found.name_in(errors))
     }
 
     /// Refuses a named directory that is no root module, and reads a lock file without a
@@ -121,7 +123,7 @@ impl Session<'_> {
             dialect: root.dialect,
         });
         let mut choices = ModuleChoices::new(rules, &old_locks);
-        let reading = Reading {
+        let reading = ReadingOptions {
             dialect: root.dialect,
             ignore_tests: options.ignore_tests,
             allow_missing_modules: options.allow_missing_modules,

@@ -141,14 +141,14 @@ fn read_all(
             let read = match result {
                 Ok(read) => read,
                 Err(errors) => {
-                    mirrored.errors.extend(root.name(errors));
+                    mirrored.errors.extend(root.name_in(errors));
                     continue;
                 }
             };
             for warning in read.warnings {
-                mirrored.warnings.push(root.locate(warning));
+                mirrored.warnings.push(root.name_in_one(warning));
             }
-            mirrored.errors.extend(root.name(read.errors));
+            mirrored.errors.extend(root.name_in(read.errors));
             for (address, version, record) in read.records {
                 releases.add(address, version, record);
             }

@@ -246,7 +246,9 @@ impl Session<'_> {
         Ok(RecordedPackages {
             packages,
             hashes,
-            warnings: warnings.map(|warning| root.found.locate(warning)).collect(),
+            warnings: warnings
+                .map(|warning| root.found.name_in_one(warning))
+                .collect(),
         })
     }
 

@@ -178,7 +178,7 @@ fn entry_of_call(
 /// right for this run only. Values from a flag are intended, and cause no error.
 fn depending_on_input(requirements: &Requirements) -> Diagnostics {
     let mut errors = Diagnostics::default();
-    for call in &requirements.variable {
+    for call in &requirements.variable_calls {
         if call.input.is_flag {
             continue;
         }

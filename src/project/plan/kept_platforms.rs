@@ -72,12 +72,12 @@ pub(super) fn of_entry(
     let mut evidence = ReleaseEvidence::default();
     for (platform, package) in packages {
         let h1 = BTreeSet::from([package.h1.clone()]);
-        evidence.published.insert(platform.clone(), h1);
+        evidence.h1_by_platform.insert(platform.clone(), h1);
     }
     if !evidence.unexplained(&locked.hashes).is_empty() {
         evidence
-            .published
-            .extend(release.cached_evidence().published);
+            .h1_by_platform
+            .extend(release.cached_evidence().h1_by_platform);
     }
     if !evidence.unexplained(&locked.hashes).is_empty() {
         return None;
@@ -271,13 +271,13 @@ fn ask(
     {
         for (platform, hashes) in published.h1 {
             evidence
-                .published
+                .h1_by_platform
                 .entry(platform)
                 .or_default()
                 .extend(hashes);
         }
     }
-    let errors = old.explain(recorded, &platforms, evidence);
+    let errors = old.fetch_until_explained(recorded, &platforms, evidence);
     if evidence.unexplained(recorded).is_empty() {
         return None;
     }

@@ -54,14 +54,14 @@ impl ReleaseLookup<'_> {
 
     /// Checks packages until every recorded `h1:` is explained or there are no more; as many at a
     /// time as there are hashes to explain. Returns why packages could not be checked.
-    pub(in crate::project) fn explain(
+    pub(in crate::project) fn fetch_until_explained(
         &self,
         recorded: &BTreeSet<Hash>,
         platforms: &BTreeSet<Platform>,
         evidence: &mut ReleaseEvidence,
     ) -> Vec<SourceError> {
         let mut errors = Vec::new();
-        let known = &evidence.published;
+        let known = &evidence.h1_by_platform;
         let mut rest = likely_first(
             platforms
                 .iter()
@@ -73,13 +73,13 @@ impl ReleaseLookup<'_> {
                 break;
             }
             let next = rest.drain(..unexplained.min(rest.len())).cloned().collect();
-            errors.extend(self.fetch(next, evidence));
+            errors.extend(self.fetch_h1(next, evidence));
         }
         errors
     }
 
     /// Fetches packages and notes their hashes. Returns why some that exist could not be fetched.
-    pub(in crate::project) fn fetch(
+    pub(in crate::project) fn fetch_h1(
         &self,
         platforms: Vec<Platform>,
         evidence: &mut ReleaseEvidence,
@@ -92,7 +92,7 @@ impl ReleaseLookup<'_> {
         for (platform, result) in results {
             match result {
                 Ok(package) => {
-                    let hashes = evidence.published.entry(platform).or_default();
+                    let hashes = evidence.h1_by_platform.entry(platform).or_default();
                     hashes.insert(package.h1.clone());
                 }
                 Err(error) if error.is_platform_missing() => {}
@@ -107,7 +107,7 @@ impl ReleaseLookup<'_> {
         let mut evidence = ReleaseEvidence::default();
         for (package, digest) in self.cached_packages() {
             let h1 = BTreeSet::from(digest.into_h1());
-            evidence.published.insert(package.platform, h1);
+            evidence.h1_by_platform.insert(package.platform, h1);
         }
         evidence
     }
@@ -243,7 +243,7 @@ impl ReleaseLookup<'_> {
         if let Some(published) = self.published_in_full(packages) {
             has_all_zh = true;
             hashes_of_packages = published.packages;
-            evidence.of_release = published.zh;
+            evidence.hashes_of_no_platform = published.zh;
         }
         let mut digests = Vec::new();
         for package in packages.values() {
@@ -257,14 +257,14 @@ impl ReleaseLookup<'_> {
         }
 
         if has_all_zh {
-            evidence.complete.insert(HashScheme::Zh);
+            evidence.complete_schemes.insert(HashScheme::Zh);
         }
         let mut packages = hashes_of_packages.values();
         if packages.len() > 0 && packages.all(|hashes| !hashes.is_empty()) {
-            evidence.complete.insert(HashScheme::H1);
+            evidence.complete_schemes.insert(HashScheme::H1);
         }
         for hashes in hashes_of_packages.into_values() {
-            evidence.of_release.extend(hashes);
+            evidence.hashes_of_no_platform.extend(hashes);
         }
         evidence
     }

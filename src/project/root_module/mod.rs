@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::configuration::terragrunt::{GENERATED_UNITS, Unknown};
-use crate::configuration::{self, Module, ModuleCache, Required, Requirements, Resolver, State};
+use crate::configuration::{
+    self, Module, ModuleCache, NO_OBSERVER, Required, Requirements, Resolver, State,
+};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{
     Code, Collector, Diagnostic, Diagnostics, Location, Message, Remedy, Result, RootModules,
@@ -110,7 +112,7 @@ pub(super) enum OtherReading {
 
 /// Rules by which a configuration is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Reading {
+pub(super) struct ReadingOptions {
     pub(super) dialect: Dialect,
     pub(super) ignore_tests: bool,
     pub(super) allow_missing_modules: bool,
@@ -162,22 +164,21 @@ impl RootModule {
     }
 
     /// Completes errors with the root module and its dialect, for messages and remedies.
-    pub(super) fn name(&self, errors: Diagnostics) -> Diagnostics {
-        self.found.name(errors.map(|error| self.in_dialect(error)))
+    pub(super) fn name_in(&self, errors: Diagnostics) -> Diagnostics {
+        self.found
+            .name_in(errors.map(|error| self.in_dialect(error)))
     }
 
-    /// [`RootModule::name`] for errors about the providers of the lock file. If root modules share
-    /// the file, the errors are about all of them.
-    pub(super) fn name_sharing(&self, errors: Diagnostics) -> Diagnostics {
+    /// [`RootModule::name_in`] for errors about the providers of the lock file. If root modules
+    /// share the file, the errors are about all of them.
+    pub(super) fn name_all_sharing_in(&self, errors: Diagnostics) -> Diagnostics {
         let Some(lock_file) = &self.found.linked_lock_file else {
-            return self.name(errors);
+            return self.name_in(errors);
         };
-        let mut paths: Vec<_> = self
-            .found
-            .sharing_providers()
-            .map(|other| other.path.clone())
-            .collect();
-        paths.push(self.path().to_owned());
+        let mut paths = vec![self.path().to_owned()];
+        for other in self.found.sharing_providers() {
+            paths.push(other.path.clone());
+        }
         paths.sort();
         let names = few(paths.iter().map(|path| path.display()));
         let note = format!("{names} share the lock file {}", lock_file.display());
@@ -267,12 +268,13 @@ impl RootModule {
             ignore_tests,
             missing_modules,
             resolver,
-            &|_| (),
+            NO_OBSERVER,
         )
     }
 
-    /// [`RootModule::requirements_with`] as the tool of a dialect reads it. Passes the requirements
-    /// of a fetched module to `required` while other modules are fetched.
+    /// [`RootModule::requirements_with`] as the tool of a dialect reads it: the requirements of all
+    /// units that use the lock file, or of the directory. Passes the requirements of a fetched
+    /// module to `required` while other modules are fetched.
     pub(super) fn requirements_as(
         &self,
         dialect: Dialect,
@@ -296,10 +298,10 @@ impl RootModule {
                 all = all.and(unit.requirements(&options, modules, resolver, required)?);
             }
             // Users may still run the tool there without Terragrunt.
-            for root in self.former_roots(modules) {
-                let root = configuration::RootSource::Directory(root, None);
+            for directory in self.former_roots(modules) {
+                let source = configuration::RootSource::Directory(directory, None);
                 all = all.and(configuration::read_resolved(
-                    root, &options, modules, resolver, required,
+                    source, &options, modules, resolver, required,
                 )?);
             }
             // Copies of a unit have the same warnings.
@@ -316,9 +318,9 @@ impl RootModule {
             let state = State::unknown("Terragrunt decides where the state is");
             return Ok(all.with_state(state, self.path(), dialect));
         }
-        let root = configuration::RootSource::Directory(self.path(), Some(&self.canonical));
+        let source = configuration::RootSource::Directory(self.path(), Some(&self.canonical));
         let requirements =
-            configuration::read_resolved(root, &options, modules, resolver, required)?;
+            configuration::read_resolved(source, &options, modules, resolver, required)?;
         let module = modules.canonical_module(&self.canonical, self.path(), dialect);
         let backend = module.backend.as_ref();
         let state = State::read(
@@ -389,7 +391,8 @@ impl RootModule {
     }
 
     /// Whether Terragrunt generates the directory as a unit of a stack. Its lock file may be
-    /// committed although the unit is not (<https://github.com/gruntwork-io/terragrunt/issues/4314>).
+    /// committed although the unit is not
+    /// (<https://github.com/gruntwork-io/terragrunt/issues/4314>).
     pub(super) fn is_of_generated_unit(&self) -> bool {
         let mut components = self.lock_directory.components();
         components.any(|component| component.as_os_str() == GENERATED_UNITS)
@@ -399,21 +402,17 @@ impl RootModule {
     /// `outcome` completes its message.
     pub(super) fn unknown_requirements(&self, tree: &Tree, outcome: &str) -> Requirements {
         let path = &self.lock_path;
-        let (what, help) = if self.has_stack(tree) {
-            ("only a stack", LOCK_STACK)
+        let mut content = "no configuration";
+        let mut help = "remove the lock file, unless a configuration is put beside it later";
+        if self.has_stack(tree) {
+            content = "only a stack";
+            help = LOCK_STACK;
         } else if self.is_of_generated_unit() {
-            (
-                "no generated unit",
-                "terragrunt stack generate writes the unit; the lock file is then checked against it",
-            )
-        } else {
-            (
-                "no configuration",
-                "remove the lock file, unless a configuration is put beside it later",
-            )
-        };
+            content = "no generated unit";
+            help = "terragrunt stack generate writes the unit; the lock file is then checked against it";
+        }
         let message = Message::naming(path, |path| {
-            format!("there is {what} beside {path}, so it was {outcome}")
+            format!("there is {content} beside {path}, so it was {outcome}")
         });
         let mut warning = Diagnostic::finding(Code::NoConfiguration, message)
             .at(Location::of_file(path), "")

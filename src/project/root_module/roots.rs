@@ -169,7 +169,7 @@ impl Roots {
                 .clone();
             let index = *indexes.entry(identity).or_insert(list.len());
             match list.get_mut(index) {
-                Some(known) => known.share(root),
+                Some(known) => known.merge(root),
                 None => list.push(root),
             }
         }
@@ -285,8 +285,10 @@ impl FoundRoot {
         copied
     }
 
-    /// Adds a root module with the same lock file, or a different path of the same one.
-    fn share(&mut self, other: Self) {
+    /// Adds a unit that uses the same lock file, or a different path of the same root module.
+    fn merge(&mut self, other: Self) {
+        // A root module is checked in full, and precedes a directory to which only the policy
+        // applies.
         self.kind = match (self.is_policy_only(), other.is_policy_only()) {
             (true, true) => self.kind.max(other.kind),
             (true, false) => other.kind,
@@ -296,6 +298,7 @@ impl FoundRoot {
         self.is_explicit |= other.is_explicit;
         self.is_excluded &= other.is_excluded;
         self.former_root = self.former_root.take().or(other.former_root);
+        // It is the same root module, or its lock file is in its own directory.
         if other.canonical == self.canonical || other.lock_directory.is_none() {
             return;
         }
@@ -342,20 +345,22 @@ impl FoundRoot {
 
     /// Completes errors with the root module, for remedies and, if there may be several, for
     /// messages.
-    pub(in crate::project) fn name(&self, errors: Diagnostics) -> Diagnostics {
-        self.truncate(errors).map(|error| self.locate(error))
+    pub(in crate::project) fn name_in(&self, errors: Diagnostics) -> Diagnostics {
+        self.truncate(errors).map(|error| self.name_in_one(error))
     }
 
-    pub(in crate::project) fn locate(&self, diagnostic: Diagnostic) -> Diagnostic {
-        self.locate_as(diagnostic, self.is_one_of_several)
+    /// [`FoundRoot::name_in`] for one diagnostic, which always stays.
+    pub(in crate::project) fn name_in_one(&self, diagnostic: Diagnostic) -> Diagnostic {
+        self.complete(diagnostic, self.is_one_of_several)
+    }
+
+    /// Completes a diagnostic with the root module, for remedies only.
+    pub(in crate::project) fn name_in_remedies(&self, diagnostic: Diagnostic) -> Diagnostic {
+        self.complete(diagnostic, false)
     }
 
     /// Completes a diagnostic with the root module. `is_noted` decides whether a note names it.
-    pub(in crate::project) fn locate_as(
-        &self,
-        diagnostic: Diagnostic,
-        is_noted: bool,
-    ) -> Diagnostic {
+    fn complete(&self, diagnostic: Diagnostic, is_noted: bool) -> Diagnostic {
         // No command can be run in a directory that does not exist.
         if let Some(existing) = &self.to_be_generated_below {
             return diagnostic.in_root_modules(RootModules::Selected {

@@ -122,8 +122,11 @@ impl TerragruntUnit {
         &self.root
     }
 
-    /// Whether the change alters a path that could not be read for the unit so far.
-    pub(in crate::project) fn is_made_unreadable(&self, change: &ReviewedChange) -> bool {
+    /// Whether the change alters a path that cannot be read for the unit.
+    pub(in crate::project) fn reads_altered_unreadable_path(
+        &self,
+        change: &ReviewedChange,
+    ) -> bool {
         self.repository
             .unread()
             .iter()
@@ -132,7 +135,7 @@ impl TerragruntUnit {
 
     /// Whether there is certainly no configuration.
     pub(in crate::project) fn is_empty(&self) -> bool {
-        self.assemble(None)
+        self.working_files(None)
             .is_ok_and(|(files, _)| files.files.is_empty() && !files.is_partial)
     }
 
@@ -169,7 +172,8 @@ impl TerragruntUnit {
         terragrunt::loads_own_files(&self.read, &self.repository)
     }
 
-    /// Returns its requirements, as far as they are known.
+    /// Reads the requirements of what Terragrunt runs for the unit, as far as they are known. A
+    /// module that may be missing becomes a warning; a replaced package is always an error.
     pub(in crate::project) fn requirements(
         &self,
         options: &configuration::Options,
@@ -190,7 +194,7 @@ impl TerragruntUnit {
         let mut module = None;
         let mut missing = Diagnostics::default();
         if let Some(call) = &mut call {
-            match fetch(call, options, modules, resolver) {
+            match fetch_module(call, options, modules, resolver) {
                 Ok(fetched) => {
                     call.module.clone_from(&fetched);
                     module = fetched;
@@ -203,7 +207,7 @@ impl TerragruntUnit {
             missing.push(self.missing_module(options.allow_missing_modules));
         }
 
-        let (files, unknown) = self.assemble(module)?;
+        let (files, unknown) = self.working_files(module)?;
         let source = RootSource::Files(&files);
         let read = configuration::read_resolved(source, options, modules, resolver, required);
         // A replaced package is an error, not a missing module.
@@ -232,16 +236,7 @@ impl TerragruntUnit {
         if is_module_unknown && let Some(location) = &self.read.source_location {
             self.add_unknown_module(&mut requirements, location);
         }
-        let mut lines = FileLines::default();
-        for unknown in &unknown {
-            let location = match &unknown.location {
-                Some(location) => location.clone(),
-                None => Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1])),
-            };
-            let text = lines.text_around(&location);
-            let part = unknown_part(location, &unknown.reason, &text);
-            requirements.unknown.push(part);
-        }
+        self.add_unknown_parts(&mut requirements, &unknown);
         for mut warning in missing {
             if warning.code != Code::OutsideRepository {
                 warning.severity = Severity::Warning;
@@ -249,8 +244,25 @@ impl TerragruntUnit {
             }
             requirements.warnings.push(warning);
         }
-        requirements.warnings.extend(self.not_known(&unknown));
+        requirements
+            .warnings
+            .extend(self.warning_not_known(&unknown));
         Ok(requirements)
+    }
+
+    /// Adds the parts of the unit that are not known. A part without a location is in the unit's
+    /// file.
+    fn add_unknown_parts(&self, requirements: &mut Requirements, unknown: &[Unknown]) {
+        let mut lines = FileLines::default();
+        for unknown in unknown {
+            let location = match &unknown.location {
+                Some(location) => location.clone(),
+                None => Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1])),
+            };
+            let text = lines.text_around(&location);
+            let part = unknown_part(location, &unknown.reason, &text);
+            requirements.unknown_calls.push(part);
+        }
     }
 
     /// Adds the module of the source as a part that is not known.
@@ -267,7 +279,7 @@ impl TerragruntUnit {
         let mut part = unknown_part(location.clone(), "source", &source);
         // The source is known, whatever it was computed from.
         part.origin.files = FileReads::default();
-        requirements.unknown.push(part);
+        requirements.unknown_calls.push(part);
     }
 
     /// The call for its remote source.
@@ -306,9 +318,9 @@ impl TerragruntUnit {
         error.at_each(&self.read.source_location, "its source")
     }
 
-    /// The files of Terragrunt's working directory for the unit, and the reason why some of them
-    /// are unknown.
-    fn assemble(&self, fetched: Option<FetchedModule>) -> Result<(RootFiles, Vec<Unknown>)> {
+    /// The files of Terragrunt's working directory for the unit, and the reasons why some of them
+    /// are unknown. `fetched` is the module of a remote source.
+    fn working_files(&self, fetched: Option<FetchedModule>) -> Result<(RootFiles, Vec<Unknown>)> {
         let Self {
             root,
             repository,
@@ -353,13 +365,13 @@ impl TerragruntUnit {
         }
 
         // Directories of files that decide which configuration there is.
-        let mut locations: Vec<&Location> = generated.values().collect();
-        locations.extend(&read.source_location);
+        let mut deciding: Vec<&Location> = generated.values().collect();
+        deciding.extend(&read.source_location);
         for unknown in &unknown {
-            locations.extend(&unknown.location);
+            deciding.extend(&unknown.location);
         }
         let mut others = BTreeSet::new();
-        for location in locations {
+        for location in deciding {
             if let Some(directory) = location.path().parent() {
                 others.insert(join(directory, ""));
             }
@@ -398,7 +410,7 @@ impl TerragruntUnit {
 
     /// Returns the warning that the requirements of the unit are not completely known, with each
     /// reason once for each location, in the order of the locations.
-    fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
+    fn warning_not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
         if unknown.is_empty() {
             return None;
         }
@@ -559,7 +571,7 @@ impl FileLines {
 }
 
 /// Finds the module of a unit's remote source; `None` if it is not here and may not be fetched.
-fn fetch(
+fn fetch_module(
     call: &ModuleCall,
     options: &configuration::Options,
     modules: &ModuleCache,

@@ -41,7 +41,8 @@ impl Session<'_> {
     /// Guesses the dialect without lock files and files that only OpenTofu reads. `mentions_tofu`
     /// is whether a file that git tracks mentions OpenTofu.
     fn guessed(&self, mentions_tofu: Option<bool>) -> (Dialect, DialectReason) {
-        let only_tool = Dialect::only(|dialect| self.environment.has_program(dialect.name()));
+        let only_tool =
+            Dialect::only_one_where(|dialect| self.environment.has_program(dialect.name()));
         match (mentions_tofu, only_tool) {
             (Some(true), _) => (Dialect::Tofu, DialectReason::Mentioned),
             (Some(false), _) => (Dialect::Terraform, DialectReason::NotMentioned),
@@ -85,7 +86,7 @@ impl Session<'_> {
 
         // A new directory may be for either tool, and words elsewhere must not decide which files
         // are checked.
-        if change.is_new(canonical) {
+        if change.is_new_directory(canonical) {
             return None;
         }
         let repository = self.repositories.around(&change.top, &self.environment);

@@ -197,10 +197,11 @@ impl RootSearch<'_, '_> {
     }
 
     /// Adds the units without a lock file that stacks generate, if the project commits their lock
-    /// files where they are generated. Their directories need not exist.
+    /// files where they are generated. Their directories need not exist. Adds none if the search
+    /// found no unit.
     fn add_units_to_lock(&self, result: &mut SearchResult) {
-        let has_unit = |root: &FoundRoot| root.kind == DirectoryKind::Unit;
-        if !result.roots.iter().any(has_unit) {
+        let mut roots = result.roots.iter();
+        if !roots.any(|root| root.kind == DirectoryKind::Unit) {
             return;
         }
         let session = self.session;
@@ -210,10 +211,10 @@ impl RootSearch<'_, '_> {
         };
         for generated in stacks.to_lock_where_generated() {
             let directory = &generated.directory;
-            let is_selected = directory.starts_with(self.canonical)
+            let is_searched = directory.starts_with(self.canonical)
                 && has_no_links(session.tree(), directory)
                 && !walk::is_ignored(session.tree(), directory);
-            if !is_selected {
+            if !is_searched {
                 continue;
             }
             let Ok(unit) = session.open_generated(generated, stacks) else {
@@ -222,7 +223,7 @@ impl RootSearch<'_, '_> {
             let kind = DirectoryKind::Unit;
             let needs_lock_file =
                 unit.read.state == UnitState::Remote || self.filter.includes(directory);
-            if !self.filter.takes(directory) {
+            if !self.filter.selects(directory) {
                 let reason = (kind, RootStatus::Excluded);
                 result.passed_over.insert(directory.clone(), reason);
             } else if needs_lock_file {
@@ -245,7 +246,8 @@ impl RootSearch<'_, '_> {
         Some(joined(self.start, self.below_start(existing)))
     }
 
-    /// Adds a directory to the root modules, or to the skipped directories.
+    /// Adds a directory to the root modules, or to the skipped directories. A module that others
+    /// call or run is neither.
     fn classify(
         &self,
         searched: SearchedDirectory,
@@ -262,13 +264,13 @@ impl RootSearch<'_, '_> {
             is_possible,
             ..
         } = searched;
-        let is_taken = self.filter.takes(&directory);
-        if is_taken {
+        let is_selected = self.filter.selects(&directory);
+        if is_selected {
             let copied = FoundRoot::copied_lock_files(&root.path, &directory, copied_lock_files);
             result.copied_lock_files.extend(copied);
         }
         // A change must not end the check of a root module by a call or a unit that it adds.
-        if is_taken && former.contains(&directory) {
+        if is_selected && former.contains(&directory) {
             if !is_unit {
                 root.former_root = Some(root.path.clone());
             }
@@ -290,7 +292,7 @@ impl RootSearch<'_, '_> {
             return;
         };
         // A module that others call or run.
-        if !callees.leave(&directory, sign) {
+        if !callees.allow_root(&directory, sign) {
             return;
         }
         let kind = if is_unit {
@@ -298,7 +300,7 @@ impl RootSearch<'_, '_> {
         } else {
             DirectoryKind::RootModule
         };
-        if !is_taken {
+        if !is_selected {
             let reason = (kind, RootStatus::Excluded);
             result.passed_over.insert(directory, reason);
         } else if matches!(sign, Sign::UnlockedUnit) {
@@ -318,23 +320,25 @@ impl RootSearch<'_, '_> {
         }
     }
 
-    /// Reads a directory, without regard to other directories.
+    /// Reads a directory now and at the base revision, without regard to other directories.
     fn read_directory(&self, directory: PathBuf, listing: DirectoryListing) -> SearchedDirectory {
         let below_start = self.below_start(&directory);
         let shown = joined(self.start, below_start);
-        let dialect = match self.dialect {
-            Some(dialect) => Some(dialect),
-            None => self
-                .session
-                .dialect_before(&directory)
-                .map(|(dialect, _)| dialect),
-        };
+        let mut dialect = self.dialect;
+        if dialect.is_none()
+            && let Some((before, _)) = self.session.dialect_before(&directory)
+        {
+            dialect = Some(before);
+        }
 
         let copied_lock_files = listing.copied_lock_files.clone();
         let mut opened = UnitsOfDirectory::default();
         if listing.is_unit || !listing.has_configuration() {
-            let session = self.session;
-            opened = session.units_in(&directory, &directory, || false);
+            // Without a configuration of its own, a stack may generate a unit there.
+            let has_configuration = || false;
+            opened = self
+                .session
+                .units_in(&directory, &directory, has_configuration);
         }
         let units = &opened.units;
         let kind = if listing.is_unit || !units.is_empty() {
@@ -345,26 +349,16 @@ impl RootSearch<'_, '_> {
         let (module, has_lock_file) =
             read_module(&directory, &shown, listing, dialect, &self.session.modules);
 
-        let own_sign = if self.filter.names(&directory) {
-            Some(Sign::Named)
-        } else if opened.is_only_source && !has_lock_file && !self.filter.includes(&directory) {
-            Some(Sign::UnlockedUnit)
-        } else if !units.is_empty() {
-            self.sign_of_units(units, &module, has_lock_file, &directory)
-        } else {
-            self.sign_of_module(&module, has_lock_file, &directory)
-        };
-        let is_start = below_start.as_os_str().is_empty();
-        let is_asked_for = self.is_named
-            && is_start
-            && own_sign.is_none()
+        let mut sign = self.sign_of_directory(&directory, &opened, &module, has_lock_file);
+        // The directory that the user named is a root module if there is anything to check in it.
+        let is_named_by_user = self.is_named
+            && below_start.as_os_str().is_empty()
+            && sign.is_none()
             && units.is_empty()
             && (module.has_requirements() || !module.diagnostics.is_empty());
-        let sign = if is_asked_for {
-            Some(Sign::Named)
-        } else {
-            own_sign
-        };
+        if is_named_by_user {
+            sign = Some(Sign::Named);
+        }
         let now = Evidence {
             sign,
             calls: module.calls_to_others().collect(),
@@ -391,7 +385,7 @@ impl RootSearch<'_, '_> {
         {
             root.lock_directory = Some(directory);
         }
-        root.is_explicit = is_asked_for;
+        root.is_explicit = is_named_by_user;
         root.cloud_host.clone_from(&module.cloud_host);
         let is_possible = if is_among_modules(below_start) {
             module.is_likely_root(self.with_modules)
@@ -416,8 +410,8 @@ impl RootSearch<'_, '_> {
         let Some(change) = &self.session.options.change else {
             return false;
         };
-        let mut now = units.iter();
-        if now.any(|unit| !unit.read.files.is_disjoint(&change.differing)) {
+        let mut units_now = units.iter();
+        if units_now.any(|unit| !unit.read.files.is_disjoint(&change.differing)) {
             return true;
         }
 
@@ -426,16 +420,16 @@ impl RootSearch<'_, '_> {
         let Some(base) = self.base else {
             return false;
         };
-        let mut now = units.iter();
-        let runs = now.any(|unit| unit.read.refused_includes.is_empty());
-        if !runs || self.removed_files.is_empty() {
+        let mut units_now = units.iter();
+        let can_run = units_now.any(|unit| unit.read.refused_includes.is_empty());
+        if !can_run || self.removed_files.is_empty() {
             return false;
         }
         let at_base = base.units_in(directory, directory, || {
             base.has_configuration_files(directory)
         });
-        let mut before = at_base.units.iter();
-        before.any(|unit| !unit.read.files.is_disjoint(self.removed_files))
+        let mut units_before = at_base.units.iter();
+        units_before.any(|unit| !unit.read.files.is_disjoint(self.removed_files))
     }
 
     /// The path of a directory relative to the start.
@@ -447,6 +441,27 @@ impl RootSearch<'_, '_> {
     pub(super) fn found_root(&self, directory: &Path, kind: DirectoryKind) -> FoundRoot {
         let shown = joined(self.start, self.below_start(directory));
         FoundRoot::new(shown, Some(directory.to_owned()), kind)
+    }
+
+    /// The sign that a directory is a root module, from its settings, units or module.
+    fn sign_of_directory(
+        &self,
+        directory: &Path,
+        opened: &UnitsOfDirectory,
+        module: &Module,
+        has_lock_file: bool,
+    ) -> Option<Sign> {
+        if self.filter.names_exactly(directory) {
+            return Some(Sign::Named);
+        }
+        // Its copies have lock files of their own.
+        if opened.is_only_source && !has_lock_file && !self.filter.includes(directory) {
+            return Some(Sign::UnlockedUnit);
+        }
+        if opened.units.is_empty() {
+            return self.sign_of_module(module, has_lock_file, directory);
+        }
+        self.sign_of_units(&opened.units, module, has_lock_file, directory)
     }
 
     /// The strongest sign of the units of a directory.
@@ -513,7 +528,7 @@ impl RootSearch<'_, '_> {
         own_sign
     }
 
-    /// The evidence at the base revision, if the change under review touches the directory.
+    /// The evidence at the base revision; `None` if no change under review touches the directory.
     fn evidence_before(
         &self,
         directory: &Path,
@@ -527,7 +542,7 @@ impl RootSearch<'_, '_> {
             .any(|name| LOCK_FILES.contains(&name));
         let calls = module.calls_to_others().collect();
         // What is a unit now was a module on its own before.
-        if change.makes_unit(directory) {
+        if change.had_no_unit(directory) {
             let below_start = self.below_start(directory);
             return Some(Evidence {
                 sign: own_sign(&module, has_lock_file, self.with_modules, below_start),
@@ -585,7 +600,7 @@ fn former_roots(
     for searched in now {
         let was_root = match searched.before.sign {
             Some(Sign::UnlockedUnit) | None => false,
-            Some(sign) => callees.leave(&searched.directory, sign),
+            Some(sign) => callees.allow_root(&searched.directory, sign),
         };
         if was_root {
             former.insert(searched.directory.clone());
@@ -613,7 +628,7 @@ impl Callees {
     }
 
     /// Whether a directory with this sign is a root module although others may call or run it.
-    fn leave(&self, directory: &Path, sign: Sign) -> bool {
+    fn allow_root(&self, directory: &Path, sign: Sign) -> bool {
         match sign {
             Sign::Named | Sign::Unit | Sign::UnlockedUnit => true,
             Sign::Certain => !self.run.contains(directory),
@@ -694,16 +709,17 @@ fn read_module(
     modules: &ModuleCache,
 ) -> (Arc<Module>, bool) {
     let has_module_lock_file = listing.has_module_lock_file;
-    let (has_lock_file, dialect) = lock_file_in(canonical, &listing, dialect, modules);
+    let (has_lock_file, dialect) =
+        find_lock_file_and_dialect(canonical, &listing, dialect, modules);
     (
         modules.listed_module(canonical, shown, listing, dialect.unwrap_or_default()),
         has_lock_file || has_module_lock_file,
     )
 }
 
-/// Whether a directory has a lock file of providers, and the dialect in which its module is read:
-/// the given one, or else the one of the lock file.
-fn lock_file_in(
+/// Returns whether a directory has a lock file of providers, and the dialect in which its module is
+/// read: the given one, or else the one of the lock file, if that shows it.
+fn find_lock_file_and_dialect(
     directory: &Path,
     listing: &DirectoryListing,
     dialect: Option<Dialect>,

@@ -87,7 +87,11 @@ impl Session<'_> {
             }
         }
         if !called_modules.is_empty() || !unit_files.is_empty() {
-            found.extend(self.users(&called_modules, &unit_files, selection.with_modules)?);
+            found.extend(self.roots_that_use(
+                &called_modules,
+                &unit_files,
+                selection.with_modules,
+            )?);
         }
 
         let mut roots = Roots {
@@ -112,8 +116,14 @@ impl Session<'_> {
         // A search that finds nothing explains where root modules may be instead.
         if roots.is_empty() {
             for path in selection.paths() {
-                roots.others.stacks.extend(self.stacks(path));
-                roots.others.ignored.extend(self.ignored_by_git(path));
+                roots
+                    .others
+                    .stacks
+                    .extend(self.directories_with_stacks(path));
+                roots
+                    .others
+                    .ignored
+                    .extend(self.directories_ignored_by_git(path));
             }
         }
         Ok(roots)
@@ -190,7 +200,7 @@ impl Session<'_> {
     }
 
     /// Directories with files of Terraform's stacks, sorted, as the user knows them.
-    fn stacks(&self, start: &Path) -> Vec<PathBuf> {
+    fn directories_with_stacks(&self, start: &Path) -> Vec<PathBuf> {
         let Ok(canonical) = self.canonical(start) else {
             return Vec::new();
         };
@@ -214,7 +224,7 @@ impl Session<'_> {
 
     /// Directories below that git ignores and that have configurations, sorted, as the user knows
     /// them.
-    fn ignored_by_git(&self, start: &Path) -> Vec<PathBuf> {
+    fn directories_ignored_by_git(&self, start: &Path) -> Vec<PathBuf> {
         let Ok(canonical) = self.canonical(start) else {
             return Vec::new();
         };
@@ -324,7 +334,7 @@ impl Session<'_> {
         };
         let mut found = search.find()?;
         if let Some(change) = &self.options.change {
-            self.add_checked_directories(&mut found, change, &search);
+            self.add_policy_only_directories(&mut found, change, &search);
         }
         Ok(found)
     }
@@ -332,7 +342,7 @@ impl Session<'_> {
     /// Adds the directories to which only the policy applies: those with lock files that are not of
     /// root modules, and those whose configuration or unit the change alters and no root module
     /// reads.
-    fn add_checked_directories(
+    fn add_policy_only_directories(
         &self,
         result: &mut SearchResult,
         change: &ReviewedChange,
@@ -368,12 +378,12 @@ impl Session<'_> {
                 with_own_lock_file.contains(linking) || result.read.contains(linking)
             });
             let root = search.found_root(directory, DirectoryKind::ChangedModule);
-            let is_taken = filter.takes(directory);
-            let is_selected = is_taken && !is_among_modules(search.below_start(directory));
+            let is_excluded = !filter.selects(directory);
+            let is_selected = !is_excluded && !is_among_modules(search.below_start(directory));
             let dialect = search.dialect.unwrap_or_default();
             if !is_read_by_links && self.has_content(directory, &root.path, dialect, is_selected) {
                 added.push(FoundRoot {
-                    is_excluded: !is_taken,
+                    is_excluded,
                     ..root
                 });
             }
@@ -413,11 +423,9 @@ impl Session<'_> {
             if is_directory && selection.recursive {
                 let (canonical, settings) = self.settings(path)?;
                 let filter = Filter::new(&settings.roots)?;
-                removed.extend(
-                    change.removed_lock_files(|root| {
-                        root.starts_with(&canonical) && filter.takes(root)
-                    }),
-                );
+                removed.extend(change.removed_lock_files(|root| {
+                    root.starts_with(&canonical) && filter.selects(root)
+                }));
                 continue;
             }
             let mut directory = Some(path.as_path());
@@ -484,7 +492,8 @@ impl Session<'_> {
         Some(Diagnostic::error(Code::NoConfiguration, message).help(LOCK_STACK))
     }
 
-    /// The error for a directory without a configuration, with one in directories below.
+    /// The error for a directory without a configuration, if there are root modules in directories
+    /// below.
     pub(super) fn roots_elsewhere(&self, root: &RootModule) -> Option<Diagnostic> {
         if root.has_configuration(&self.modules) {
             return None;
@@ -518,15 +527,15 @@ impl Session<'_> {
             return false;
         };
         match Filter::new(&settings.roots) {
-            Ok(filter) => filter.names(&canonical) || filter.includes(&canonical),
+            Ok(filter) => filter.names_exactly(&canonical) || filter.includes(&canonical),
             Err(_) => false,
         }
     }
 
     /// The root modules below the current directory that use one of these modules, and the units of
-    /// Terragrunt that read one of these files. A root module that cannot be read may use any
-    /// module: that is for the command to report.
-    fn users(
+    /// Terragrunt that read one of these files. A root module that cannot be read may use any of
+    /// the modules, and is returned so that the command reports its error.
+    fn roots_that_use(
         &self,
         modules: &[PathBuf],
         files: &[PathBuf],

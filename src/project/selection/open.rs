@@ -83,7 +83,7 @@ impl Session<'_> {
         let roots = roots.list.iter().collect();
         parallel::map(roots, self.modules.threads(), |root: &FoundRoot| {
             let result = self.one_root(root, &read);
-            let result = result.map_err(|errors| root.name(errors));
+            let result = result.map_err(|errors| root.name_in(errors));
             (root.path.clone(), result)
         })
     }
@@ -167,6 +167,7 @@ impl Session<'_> {
             has_more_copies: opened.has_more_copies,
             former_roots: Vec::new(),
         };
+        // Of a root module outside of the repository, or with a link out of it, nothing is read.
         if root.refused.is_none() {
             root.lock_bytes = self.read_lock_file(&root)?;
             let is_copied = root.found.lock_name.is_some();
@@ -187,7 +188,8 @@ impl Session<'_> {
         }
         root.former_roots.extend(root.found.former_root.clone());
         for other in root.found.sharing_units() {
-            let opened = self.units_in(&other.path, &other.canonical, || true);
+            let has_configuration = || true;
+            let opened = self.units_in(&other.path, &other.canonical, has_configuration);
             root.units.extend(opened.units);
             root.has_more_copies |= opened.has_more_copies;
         }
@@ -222,7 +224,7 @@ impl Session<'_> {
         let Some(change) = &self.options.change else {
             return false;
         };
-        change.makes_unit(canonical)
+        change.had_no_unit(canonical)
             && (change.had_configuration(canonical) || !unit.loads_own_files(&self.modules))
     }
 
@@ -234,7 +236,8 @@ impl Session<'_> {
     }
 
     /// Decides the dialect of a root module, and how a change under review is checked by the rules
-    /// of the other one.
+    /// of the other one. The user or the settings decide first, then the base revision, then the
+    /// lock file, then other files.
     fn decide_dialect(&self, root: &mut RootModule) {
         let mut named = None;
         if let Some(dialect) = self.options.dialect {
@@ -249,7 +252,8 @@ impl Session<'_> {
         let is_migrated = before.is_some() && self.is_migrated(root);
         let is_new = match &self.options.change {
             Some(change) if before.is_some() => {
-                change.is_new(&root.canonical) && change.is_new(&root.lock_directory)
+                change.is_new_directory(&root.canonical)
+                    && change.is_new_directory(&root.lock_directory)
             }
             _ => false,
         };
@@ -280,6 +284,7 @@ impl Session<'_> {
             return;
         }
         root.other_reading = match named.or(before) {
+            // A new root module whose lock file is not for the tool of the others.
             Some((of_base, _)) if is_new && of_base != dialect => OtherReading::IsLocked,
             // Neither the machine nor words in other files have decided.
             Some((_, reason)) if !reason.is_guess() || reason == DialectReason::OtherLockFiles => {
@@ -329,11 +334,7 @@ impl Session<'_> {
         root: &RootModule,
         ignore_tests: bool,
     ) -> Result<Requirements> {
-        let mut modules = None;
-        if root.locks_modules() {
-            modules = Some(root.parsed_module_lock_file());
-        }
-        let following = modules.as_ref().map(locked_calls::following);
+        let following = locked_calls::following_own(root);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         root.requirements_with(
             &self.modules,
@@ -376,7 +377,7 @@ impl Session<'_> {
         // Another user could loosen the policy in a directory above, so that such a file is not
         // read.
         for path in &settings.of_other_users {
-            if self.is_new(format!("settings {}", path.display())) {
+            if self.is_first_notice(format!("settings {}", path.display())) {
                 self.notify(Event::SettingsNotRead(&self.environment.shown_path(path)));
             }
         }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::configuration::terragrunt::is_unit;
-use crate::configuration::{Requirements, Resolver};
+use crate::configuration::{NO_OBSERVER, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::root_module::linked_lock_files::{Linked, own_directory};
 use crate::project::root_module::locked_calls;
 use crate::project::root_module::roots::{FoundRoot, SharedFiles, SharingRoot, kind_of, normal};
-use crate::project::root_module::{DialectReason, MissingModules, Reading, RootModule};
+use crate::project::root_module::{DialectReason, MissingModules, ReadingOptions, RootModule};
 use crate::project::session::Session;
 use crate::provider::Dialect;
 use crate::system::{Tree, files, parallel};
@@ -80,24 +80,24 @@ impl Session<'_> {
     /// Completes the root modules of a list with the other root modules, in the list or not, that
     /// share a lock file with them through links.
     pub(super) fn find_sharing(&self, list: &mut [FoundRoot]) {
-        let of_roots = parallel::map(list.iter().collect(), parallel::cores(), |root| {
+        let lock_files = parallel::map(list.iter().collect(), parallel::cores(), |root| {
             LockFiles::of(self.tree(), root)
         });
         let mut users = Users::new();
-        for (root, files) in list.iter().zip(&of_roots) {
+        for (root, files) in list.iter().zip(&lock_files) {
             for file in [&files.providers, &files.modules].into_iter().flatten() {
                 users.entry(file).or_default().push(root);
             }
         }
 
         let mut sharing = Vec::new();
-        for (root, files) in list.iter().zip(&of_roots) {
+        for (root, files) in list.iter().zip(&lock_files) {
             if root.is_policy_only() {
                 sharing.push(Sharing::default());
                 continue;
             }
-            let with_providers = self.linked_to(root, files.providers.as_ref(), &users);
-            let with_modules = self.linked_to(root, files.modules.as_ref(), &users);
+            let with_providers = self.directories_sharing(root, files.providers.as_ref(), &users);
+            let with_modules = self.directories_sharing(root, files.modules.as_ref(), &users);
             let mut lock_file = None;
             if let Some(file) = &files.providers
                 && !with_providers.is_empty()
@@ -149,9 +149,10 @@ impl Session<'_> {
         }
     }
 
-    /// The other directories whose lock file is the same file, with their paths as the user knows
-    /// them.
-    fn linked_to(
+    /// The other directories whose lock file is the same file, through links, with their paths as
+    /// the user knows them. Directories outside of the repository, and of units that use the lock
+    /// file of their module, are not among them.
+    fn directories_sharing(
         &self,
         root: &FoundRoot,
         file: Option<&Linked>,
@@ -180,7 +181,7 @@ impl Session<'_> {
             }
         }
 
-        // Not the module whose lock file a unit uses.
+        // Units use the lock file of their module without links.
         if let Some(directory) = &root.lock_directory {
             others.remove(directory);
         }
@@ -200,7 +201,7 @@ impl Session<'_> {
         &self,
         root: &RootModule,
         own: Requirements,
-        reading: Reading,
+        reading_options: ReadingOptions,
         resolver: Option<&Resolver<'_>>,
     ) -> Result<Requirements> {
         // All of them are read for each other, and a change can add any number of links.
@@ -221,20 +222,23 @@ impl Session<'_> {
             };
             let read = match resolver {
                 Some(resolver) if modules => {
-                    Arc::new(self.read_sharing(other, root, reading, Some(resolver))?)
+                    Arc::new(self.read_sharing(other, root, reading_options, Some(resolver))?)
                 }
                 // Its reading without this lock file of modules is the same for every root module
                 // that shares.
-                _ => self
-                    .sharing
-                    .get_or_compute(&(other.canonical.clone(), reading), || {
-                        self.read_sharing(other, root, reading, None).map(Arc::new)
-                    })?,
+                _ => self.sharing.get_or_compute(
+                    &(other.canonical.clone(), reading_options),
+                    || {
+                        self.read_sharing(other, root, reading_options, None)
+                            .map(Arc::new)
+                    },
+                )?,
             };
             if providers {
+                // Before the first addition, the root module itself requires all providers.
                 if all.by_root.is_empty() {
-                    let own = all.providers.keys().cloned().collect();
-                    all.by_root.insert(root.path().to_owned(), own);
+                    let addresses = all.providers.keys().cloned().collect();
+                    all.by_root.insert(root.path().to_owned(), addresses);
                 }
                 let addresses = read.providers.keys().cloned().collect();
                 all.by_root.insert(other.path.clone(), addresses);
@@ -247,12 +251,13 @@ impl Session<'_> {
         Ok(all)
     }
 
-    /// Reads the requirements of a root module that shares a lock file with `root`.
+    /// Reads the requirements of a root module that shares a lock file with `root`; none if it is
+    /// not read, or has no configuration.
     fn read_sharing(
         &self,
         other: &SharingRoot,
         root: &RootModule,
-        reading: Reading,
+        reading_options: ReadingOptions,
         resolver: Option<&Resolver<'_>>,
     ) -> Result<Requirements> {
         let SharingRoot {
@@ -270,19 +275,15 @@ impl Session<'_> {
             return Err(different_tools(&opened, root).into());
         }
 
-        let mut modules = None;
-        if opened.locks_modules() {
-            modules = Some(opened.parsed_module_lock_file());
-        }
-        let following = modules.as_ref().map(locked_calls::following);
+        let following = locked_calls::following_own(&opened);
         let own_resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         let read = opened.requirements_as(
-            reading.dialect,
+            reading_options.dialect,
             &self.modules,
-            reading.ignore_tests,
-            MissingModules::allowed_if(reading.allow_missing_modules),
+            reading_options.ignore_tests,
+            MissingModules::allowed_if(reading_options.allow_missing_modules),
             resolver.or(own_resolver),
-            &|_| (),
+            NO_OBSERVER,
         );
         // It may be written before it is read again.
         self.modules.forget(canonical);

@@ -54,7 +54,8 @@ impl Session<'_> {
         self.generated_unit_in(canonical, has_configuration)
     }
 
-    /// Opens the unit that a stack generates in a directory without a unit of its own.
+    /// Opens the unit that a stack generates in a directory without a unit of its own. There is
+    /// none in a directory with a configuration, or if no stack generates it.
     pub(super) fn generated_unit_in(
         &self,
         canonical: &Path,
@@ -81,7 +82,8 @@ impl Session<'_> {
         opened
     }
 
-    /// Opens the unit in a directory, and the copies of it that use its lock file.
+    /// Opens the unit in a directory, and the copies of it that stacks generate and that use its
+    /// lock file, up to a limit.
     fn unit_with_copies(&self, path: &Path, canonical: &Path) -> UnitsOfDirectory {
         let mut opened = UnitsOfDirectory::default();
         let unit = TerragruntUnit::open(self.tree(), path, canonical, &self.environment);
@@ -102,6 +104,7 @@ impl Session<'_> {
         }
         opened.are_generated = !opened.units.is_empty();
         opened.is_only_source = opened.units.is_empty() && has_copies;
+        // A unit that only its copies are made from is not run where it is.
         if let Some(unit) = unit
             && (opened.units.is_empty() || !unit.read.is_only_copied())
         {
@@ -161,10 +164,10 @@ impl Session<'_> {
             return Err(format!("{ELSEWHERE}, and not pinned"));
         }
         // A change must not choose the hosts that are requested before these are limited.
-        let is_limited = self.options.change.is_none()
-            || self.modules.requested_hosts.get().is_some()
-            || self.modules.is_offline();
-        if !is_limited {
+        let may_request_any_host = self.options.change.is_some()
+            && self.modules.requested_hosts.get().is_none()
+            && !self.modules.is_offline();
+        if may_request_any_host {
             return Err(ELSEWHERE.to_owned());
         }
         let opened = match self.modules.fetched(Dialect::default(), &request) {

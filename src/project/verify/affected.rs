@@ -8,35 +8,39 @@ use crate::project::reviewed_change::ReviewedChange;
 
 /// Whether the change may alter what a root module requires: a file that was read for it, or that
 /// may have been.
-pub(super) fn is_affected(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> bool {
+pub(super) fn may_be_affected(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> bool {
     let change = facts.change;
     let module = root.module;
     let declared = &root.declared;
-    if is_touched(change, &module.canonical)
-        || is_touched(change, &module.lock_directory)
-        || facts.may_alter_values(module)
-    {
+    if is_touched(change, &module.canonical) || is_touched(change, &module.lock_directory) {
         return true;
     }
-    let mut modules = declared.modules.iter();
-    if modules.any(|module| is_touched(change, &module.canonical)) {
+    if facts.may_alter_values(module) {
         return true;
+    }
+    for called in &declared.modules {
+        if is_touched(change, &called.canonical) {
+            return true;
+        }
     }
 
-    // Parts that cannot be read may come from any file.
-    let has_unknown = !declared.unknown.is_empty() || !declared.variable.is_empty();
-    if has_unknown && change.alters_other_files() {
+    // Calls that cannot be read may depend on any file.
+    let has_unknown = !declared.unknown_calls.is_empty() || !declared.variable_calls.is_empty();
+    if has_unknown && change.alters_files_of_other_kinds() {
         return true;
     }
-    for part in &declared.unknown {
-        if let Some(directory) = &part.directory
-            && change.empties(directory)
+    for call in &declared.unknown_calls {
+        if let Some(directory) = &call.directory
+            && change.may_have_emptied(directory)
         {
             return true;
         }
     }
+    if reads_altered_files(root, facts) {
+        return true;
+    }
     let mut units = module.units.iter();
-    reads_altered_files(root, facts) || units.any(|unit| unit.is_made_unreadable(change))
+    units.any(|unit| unit.reads_altered_unreadable_path(change))
 }
 
 /// Whether the change alters a file of a module or of its tests.
@@ -44,14 +48,15 @@ fn is_touched(change: &ReviewedChange, directory: &Path) -> bool {
     change.touched.contains(directory) || change.touched.contains(&directory.join("tests"))
 }
 
-/// Whether an unknown part of a root module depends on files that the change alters.
+/// Whether an unknown call, a call that depends on an input, or the place of the state depends on
+/// files that the change alters.
 fn reads_altered_files(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> bool {
     let declared = &root.declared;
     let mut reads = Vec::new();
-    for part in &declared.unknown {
-        reads.push(&part.origin.files);
+    for call in &declared.unknown_calls {
+        reads.push(&call.origin.files);
     }
-    for call in &declared.variable {
+    for call in &declared.variable_calls {
         reads.push(&call.origin.files);
     }
     for storage in &declared.storages {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::file_effect::{Effect, MAX_SIZE, decided, not_decided};
+use super::file_effect::{Effect, MAX_SIZE};
 use crate::configuration::{StorageRole, role_in_storage};
 use crate::hcl::yaml_paths::{ValuesByPath, values_by_path};
 use crate::project::reviewed_change::ReviewedChange;
@@ -48,12 +48,12 @@ impl Decision {
     fn effect(self) -> Option<Effect> {
         let effect = match self {
             Self::Nothing => return None,
-            Self::Stacks => decided("decides which stacks of Atmos are merged"),
-            Self::Workspace => decided("decides on the state of a component in its store"),
-            Self::Component => decided("decides which component Atmos deploys"),
-            Self::Remote => not_decided("lets Atmos read stacks from elsewhere"),
-            Self::Source => not_decided("decides from where Atmos takes a component"),
-            Self::State => not_decided("decides where the states of components are"),
+            Self::Stacks => Effect::decided("decides which stacks of Atmos are merged"),
+            Self::Workspace => Effect::decided("decides on the state of a component in its store"),
+            Self::Component => Effect::decided("decides which component Atmos deploys"),
+            Self::Remote => Effect::not_decided("lets Atmos read stacks from elsewhere"),
+            Self::Source => Effect::not_decided("decides from where Atmos takes a component"),
+            Self::State => Effect::not_decided("decides where the states of components are"),
         };
         Some(effect)
     }
@@ -72,27 +72,30 @@ pub(super) fn may_be_stack(path: &Path) -> bool {
     is_yaml && !is_hidden && !name.starts_with('.') && !CONFIGURATIONS.contains(&name)
 }
 
-/// The effect of a change of a stack; `None` if it decides nothing, or if the file is none.
+/// The effect of a change of a stack; `None` if it decides nothing, or if the file is no stack.
 pub(super) fn effect(
     change: &ReviewedChange,
     path: &Path,
     before: Option<&[u8]>,
     now: Option<&[u8]>,
 ) -> Option<Effect> {
-    let uses_atmos = uses_atmos(change, path);
+    let is_below_atmos = uses_atmos(change, path);
     let texts = [before, now].map(|bytes| String::from_utf8_lossy(bytes.unwrap_or_default()));
     let [Some(before), Some(now)] = [&texts[0], &texts[1]].map(|text| values_by_path(text)) else {
         // A template of Go, perhaps.
         let names_state = texts
             .iter()
             .any(|text| text.contains("backend") || text.contains("components"));
-        let is_stack = uses_atmos && names_state;
-        return is_stack.then(|| not_decided("is a stack of Atmos that is not read"));
+        if is_below_atmos && names_state {
+            return Some(Effect::not_decided("is a stack of Atmos that is not read"));
+        }
+        return None;
     };
-    if !is_stack(&before, uses_atmos) && !is_stack(&now, uses_atmos) {
+    if !is_stack(&before, is_below_atmos) && !is_stack(&now, is_below_atmos) {
         return None;
     }
-    let mut most = Decision::Nothing;
+    // Of several decisions, the most important one is reported.
+    let mut most_important = Decision::Nothing;
     let mut inputs = BTreeSet::new();
     for (path, value) in differences(&before, &now) {
         let Some(place) = Place::of(path) else {
@@ -105,12 +108,12 @@ pub(super) fn effect(
         // Nothing is moved with a component that comes or goes.
         let is_new = !place.has_component(&before) || !place.has_component(&now);
         let decision = place.decision(value, is_new);
-        most = most.max(decision);
+        most_important = most_important.max(decision);
     }
     if !inputs.is_empty() && is_read_by_template(change, path, &now, &inputs) {
-        most = most.max(Decision::State);
+        most_important = most_important.max(Decision::State);
     }
-    most.effect()
+    most_important.effect()
 }
 
 /// Whether Atmos has a configuration in a directory above a file, in one of the revisions.
@@ -194,7 +197,8 @@ impl<'a> Place<'a> {
         paths.any(|path| path.starts_with(self.component))
     }
 
-    /// `is_new` is set if the component, or the file, is in one of the revisions only.
+    /// The decision that a changed value makes. `is_new` is set if the component, or the file, is
+    /// in one of the revisions only.
     fn decision(&self, value: &str, is_new: bool) -> Decision {
         let last = self.rest.last().map(String::as_str).unwrap_or_default();
         match self.section {
@@ -266,23 +270,26 @@ fn is_read_by_template(
     if has_template_with(now, inputs) {
         return true;
     }
-    let mut above = path
-        .ancestors()
-        .skip(1)
-        .take_while(|above| above.starts_with(&change.top));
-    above.any(|directory| {
-        let entries = Tree::Work.entries(directory).unwrap_or_default();
-        entries.iter().any(|entry| {
-            let path = directory.join(&entry.name);
-            if !may_be_stack(&path) {
-                return false;
+    for directory in path.ancestors().skip(1) {
+        if !directory.starts_with(&change.top) {
+            break;
+        }
+        for entry in Tree::Work.entries(directory).unwrap_or_default() {
+            let other = directory.join(&entry.name);
+            if !may_be_stack(&other) {
+                continue;
             }
-            let bytes = Tree::Work.read(&path, MAX_SIZE).unwrap_or_default();
+            let bytes = Tree::Work.read(&other, MAX_SIZE).unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes);
-            text.contains("{{")
-                && values_by_path(&text).is_some_and(|values| has_template_with(&values, inputs))
-        })
-    })
+            if text.contains("{{")
+                && let Some(values) = values_by_path(&text)
+                && has_template_with(&values, inputs)
+            {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 fn has_template_with(values: &ValuesByPath, inputs: &BTreeSet<&str>) -> bool {

@@ -24,13 +24,13 @@ pub(super) struct AuditedRoot<'a> {
     pub(super) lock_file: LockFile,
     pub(super) lock_file_state: FileState,
     /// The lock file of modules, empty if there is none; `None` where modules need not be locked.
-    pub(super) modules: Option<Parsed<LockedModule>>,
+    pub(super) module_lock_file: Option<Parsed<LockedModule>>,
     /// Requirements that the policy must allow.
     pub(super) declared: Requirements,
     /// Requirements that the lock file must meet, if they differ from the declared ones.
     pub(super) to_meet: Option<Requirements>,
     /// Contains and fetches the packages of modules.
-    pub(super) packages: &'a ModuleCache,
+    pub(super) module_cache: &'a ModuleCache,
     /// Platforms that the user or the settings name.
     pub(super) platforms: Option<&'a PlatformSelection>,
     pub(super) cache: Option<&'a HashCache>,
@@ -145,7 +145,7 @@ impl AuditedRoot<'_> {
 
     /// Whether the registry of a provider may be requested. A mirror is requested instead of it.
     pub(super) fn is_requested(&self, address: &ProviderAddress) -> bool {
-        let Some(hosts) = self.packages.requested_hosts.get() else {
+        let Some(hosts) = self.module_cache.requested_hosts.get() else {
             return true;
         };
         let mirror = self
@@ -158,12 +158,16 @@ impl AuditedRoot<'_> {
         self.lock_file.entries()
     }
 
-    pub(super) fn name(&self, address: &ProviderAddress) -> String {
+    pub(super) fn provider_name(&self, address: &ProviderAddress) -> String {
         address.short(self.module.dialect)
     }
 
-    pub(super) fn release(&self, entry: &Entry) -> String {
-        format!("{} {}", self.name(&entry.address), entry.locked.version)
+    pub(super) fn release_name(&self, entry: &Entry) -> String {
+        format!(
+            "{} {}",
+            self.provider_name(&entry.address),
+            entry.locked.version
+        )
     }
 
     pub(super) fn named_platforms(&self) -> &[Platform] {
@@ -350,6 +354,7 @@ impl VerifiedRoot {
         let RootModule {
             found, settings, ..
         } = module;
+        // Such a directory is no root module, or is not read.
         let is_exempt = found.is_policy_only() || module.refused.is_some();
         let platforms = if is_exempt {
             None
@@ -468,14 +473,13 @@ pub enum Tracking {
     Unknown,
 }
 
-/// A finding with a location.
+/// A finding with a location, which needs no text of its own.
 pub(super) fn finding_at(
     code: Code,
     message: impl Into<Message>,
     location: &Location,
-    label: &str,
 ) -> Diagnostic {
-    Diagnostic::finding(code, message).at(location.clone(), label)
+    Diagnostic::finding(code, message).at(location.clone(), "")
 }
 
 /// Whether findings with this code are about a provider's address, rather than its version or

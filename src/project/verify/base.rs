@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::moved_roots::RemovedRoots;
-use super::readings::{BaseReadings, Reading};
+use super::readings::{BaseReadings, RequirementsBefore};
 use crate::configuration::terragrunt;
 use crate::configuration::{DATA_DIRECTORY, Module, ModuleCache};
 use crate::hcl::code_lines::{CodeLine, code_lines};
@@ -96,9 +96,11 @@ impl Base<'_> {
         is_touched.then(|| self.facts.readings.module(&root.canonical, root.dialect))
     }
 
-    /// The reading of a root module at the base revision.
-    pub(super) fn reading(&self, root: &RootModule) -> Arc<Reading> {
-        self.facts.readings.of(root, self.moved_from.as_deref())
+    /// The requirements of a root module at the base revision.
+    pub(super) fn requirements_before(&self, root: &RootModule) -> Arc<RequirementsBefore> {
+        self.facts
+            .readings
+            .requirements_of(root, self.moved_from.as_deref())
     }
 }
 
@@ -114,14 +116,14 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
         let has_file = name == T::FILE_NAME || T::FILE_NAME == LOCK_FILE_NAME;
         let canonical = root.lock_directory.join(name);
         let is_altered = has_file && change.differing.contains(&canonical);
-        let mut found = change.file_before(&canonical);
+        let mut file_before = change.file_before(&canonical);
         // A moved root module is compared with what it was at its old place.
-        if let Some(old) = moved_from
-            && found.is_none()
+        if let Some(old_directory) = moved_from
+            && file_before.is_none()
         {
-            found = change.file_before(&old.join(name));
+            file_before = change.file_before(&old_directory.join(name));
         }
-        let bytes = match found {
+        let bytes = match file_before {
             Some(bytes) if has_file => bytes,
             _ => &[],
         };
@@ -129,9 +131,10 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
         // The named revision may have newer comments than the merge base, and they are approved,
         // too.
         if let Some(lock_files) = &change.revision_lock_files {
-            let old = moved_from.unwrap_or(&root.lock_directory);
-            let path = old.join(name).into_os_string();
-            approved_bytes = lock_files.get(&path).map(Vec::as_slice).unwrap_or_default();
+            let old_directory = moved_from.unwrap_or(&root.lock_directory);
+            let old_path = old_directory.join(name).into_os_string();
+            let approved = lock_files.get(&old_path);
+            approved_bytes = approved.map(Vec::as_slice).unwrap_or_default();
         }
         let path = root.lock_path.with_file_name(name);
         Self {
@@ -161,16 +164,16 @@ impl<'a, T: EntryKind> BaseLockFile<'a, T> {
 }
 
 impl<'a> BaseFacts<'a> {
-    /// The facts of the base of a change that a session checks. `ignore_tests` returns whether the
-    /// root modules' tests are read.
+    /// The facts of the base of a change that a session checks. `ignore_tests` is set if the tests
+    /// of root modules are not read.
     pub(super) fn of(
         change: &'a ReviewedChange,
         session: &'a Session<'_>,
         ignore_tests: bool,
     ) -> Self {
         let readings = BaseReadings::new(session.at_base(change), change, ignore_tests);
-        let unfetched = session.at_base(change).without_fetching();
-        let unfetched = BaseReadings::new(unfetched, change, ignore_tests);
+        let offline_session = session.at_base(change).without_fetching();
+        let unfetched = BaseReadings::new(offline_session, change, ignore_tests);
         let mut modules_before = Vec::new();
         let mut module_publishers = BTreeSet::new();
         for (path, bytes) in change.before_named(MODULE_LOCK_FILE_NAME) {
@@ -208,7 +211,7 @@ impl<'a> BaseFacts<'a> {
     pub(super) fn requested_hosts(&self, settings: Option<&Settings>) -> RequestedHosts {
         let readings = Arc::clone(&self.readings);
         RequestedHosts::new(self.known_hosts(settings), move |host| {
-            readings.whole().hosts.contains(host)
+            readings.whole_base().hosts.contains(host)
         })
     }
 
@@ -217,7 +220,7 @@ impl<'a> BaseFacts<'a> {
     pub(super) fn internal_hosts(&self, settings: Option<&Settings>) -> RequestedHosts {
         let readings = Arc::clone(&self.unfetched);
         RequestedHosts::new(self.known_hosts(settings), move |host| {
-            readings.whole().hosts.contains(host)
+            readings.whole_base().hosts.contains(host)
         })
     }
 
@@ -289,7 +292,11 @@ impl<'a> BaseFacts<'a> {
     /// Whether the change may alter the values of a root module's variables. The values for a unit
     /// may be in any of Terragrunt's files, and in the directory of its module.
     pub(super) fn may_alter_values(&self, root: &RootModule) -> bool {
-        if root.units.iter().any(|unit| self.may_alter(&unit.read)) {
+        if root
+            .units
+            .iter()
+            .any(|unit| self.may_alter_unit(&unit.read))
+        {
             return true;
         }
         let altered = self
@@ -313,9 +320,9 @@ impl<'a> BaseFacts<'a> {
     /// Whether the change may alter what a unit runs: it alters a file of Terragrunt's in the
     /// directory of the unit or above, or any file that was read for it. If something about the
     /// unit is not known, it may read any file.
-    pub(super) fn may_alter(&self, unit: &terragrunt::Unit) -> bool {
+    pub(super) fn may_alter_unit(&self, unit: &terragrunt::Unit) -> bool {
         let altered = self.altered_terragrunt_files.get_or_init(|| {
-            let files = self.change.changed_files(terragrunt::may_read);
+            let files = self.change.changed_read_files(terragrunt::may_read);
             files.into_iter().map(Path::to_owned).collect()
         });
         let is_unknown = unit.source.is_err() || !unit.unknown.is_empty() || unit.inputs.is_partial;
@@ -348,7 +355,7 @@ pub(super) fn alters_code(change: &ReviewedChange, unit: &terragrunt::Unit) -> b
         let is_decisive = if is_code {
             change.alters_lines(file, may_decide_on_source)
         } else {
-            !is_read_for_others(unit, file)
+            !never_decides_on_source(unit, file)
         };
         if is_decisive {
             return true;
@@ -373,17 +380,19 @@ fn may_decide_on_source(line: &CodeLine) -> bool {
 ///
 /// The configuration of the unit must contain the name of the file, and only in lines that do not
 /// decide on the source.
-fn is_read_for_others(unit: &terragrunt::Unit, file: &Path) -> bool {
+fn never_decides_on_source(unit: &terragrunt::Unit, file: &Path) -> bool {
     let Some(name) = file.file_name().and_then(|name| name.to_str()) else {
         return false;
     };
     let mut is_named = false;
-    for code in &unit.files {
-        if code.extension().is_none_or(|extension| extension != "hcl") {
+    for configuration in &unit.files {
+        let extension = configuration.extension();
+        if extension.is_none_or(|extension| extension != "hcl") {
             continue;
         }
-        let text = files::read(code, terragrunt::MAX_FILE_SIZE).unwrap_or_default();
+        let text = files::read(configuration, terragrunt::MAX_FILE_SIZE).unwrap_or_default();
         let Ok(lines) = code_lines(&String::from_utf8_lossy(&text)) else {
+            // The file may be named anywhere in what cannot be parsed.
             return false;
         };
         for line in lines.iter().filter(|line| line.code.contains(name)) {

@@ -20,15 +20,15 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     }
     let mut findings = Vec::new();
     for directory in directories {
-        let finding = bundled(&directory.join(BUNDLED), root.module.dialect);
+        let finding = finding_bundled_packages(&directory.join(BUNDLED), root.module.dialect);
         findings.extend(finding);
     }
     findings
 }
 
 /// The finding about a directory of packages that `init` would install instead of packages of
-/// registries; `None` if it is empty.
-fn bundled(directory: &Path, dialect: Dialect) -> Option<Diagnostic> {
+/// registries; `None` if there are none.
+fn finding_bundled_packages(directory: &Path, dialect: Dialect) -> Option<Diagnostic> {
     let mirror = FilesystemMirror::new(directory);
     let mut others = mirror.directories();
     let mut names = Vec::new();

@@ -29,7 +29,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         &root.lock_file,
         |entry, change| match entry {
             Some(entry) => check_entry(root, entry, change),
-            None => entry_removed(root, change).into_iter().collect(),
+            None => finding_entry_removed(root, change).into_iter().collect(),
         },
     )
 }
@@ -42,7 +42,7 @@ pub(super) fn check_changes<T: EntryKind>(
     check: impl Fn(Option<&Entry<T>>, &EntryDiff<T>) -> Vec<Diagnostic>,
 ) -> Vec<Diagnostic> {
     let Some(before) = &base.parsed().lock_file else {
-        return unreadable(base).into_iter().collect();
+        return finding_unreadable_base(base).into_iter().collect();
     };
     let mut findings = Vec::new();
     for change in lockfile::diff(before.locks(), lock_file.locks()).changes() {
@@ -51,48 +51,46 @@ pub(super) fn check_changes<T: EntryKind>(
     findings
 }
 
-/// The finding that a lock file cannot be compared, because that of the base cannot be read.
-fn unreadable<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Option<Diagnostic> {
+/// The finding that a lock file cannot be compared, because that of the base cannot be read: a
+/// warning with the first error in it. For a file that git LFS stores elsewhere it is an error;
+/// `None` if the change does not alter such a file.
+fn finding_unreadable_base<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Option<Diagnostic> {
     let message = Message::naming(&base.path, |path| {
         format!("the change of {path} was not checked: the old file cannot be read")
     });
-    let warning =
+    let mut warning =
         Diagnostic::warning(Code::LockFileSyntax, message).at(Location::of_file(&base.path), "");
     if is_lfs_pointer(base.bytes) {
-        let error = Diagnostic {
-            severity: Severity::Error,
-            ..warning
+        if !base.is_altered {
+            return None;
         }
-        .note("git keeps only its hash, because of LFS");
-        let error = error.help(LFS_HELP);
-        return base.is_altered.then_some(error);
+        let mut error = warning;
+        error.severity = Severity::Error;
+        let error = error.note("git keeps only its hash, because of LFS");
+        return Some(error.help(LFS_HELP));
     }
-    let first = base
-        .parsed()
-        .diagnostics
-        .iter()
-        .find(|problem| problem.severity == Severity::Error);
-    let warning = first.into_iter().fold(warning, |warning, problem| {
-        warning.note(problem.message.clone())
-    });
+    let mut problems = base.parsed().diagnostics.iter();
+    if let Some(first) = problems.find(|problem| problem.severity == Severity::Error) {
+        warning = warning.note(first.message.clone());
+    }
     Some(warning.help("review the change yourself"))
 }
 
-/// Hashes that the change replaces or adds although the release is the same. It points at the first
-/// new hash for which `is_meant` returns `true`.
-pub(super) fn hashes_replaced<T: EntryKind>(
+/// The finding about hashes that the change replaces or adds although the release is the same. It
+/// points at the first new hash for which `is_meant` returns `true`.
+pub(super) fn finding_hashes_replaced<T: EntryKind>(
     message: String,
     entry: &Entry<T>,
     change: &EntryDiff<T>,
     is_meant: impl Fn(&Hash) -> bool,
 ) -> Diagnostic {
     let added = change.hashes_added();
-    let location = first_hash(entry, |hash| added.contains(hash) && is_meant(hash));
-    finding_at(Code::HashesReplaced, message, location, "").help(Remedy::verify_online())
+    let location = location_of_first_hash(entry, |hash| added.contains(hash) && is_meant(hash));
+    finding_at(Code::HashesReplaced, message, location).help(Remedy::verify_online())
 }
 
-/// An entry that the change moves to an older version.
-pub(super) fn downgrade<T: EntryKind>(
+/// The finding about an entry that the change moves to an older version.
+pub(super) fn finding_downgrade<T: EntryKind>(
     name: &str,
     entry: &Entry<T>,
     change: &EntryDiff<T>,
@@ -100,11 +98,11 @@ pub(super) fn downgrade<T: EntryKind>(
 ) -> Option<Diagnostic> {
     let (old, new) = (change.old.as_ref()?.version()?, entry.locked.version()?);
     let message = format!("{name} was downgraded from {old} to {new}");
-    (new < old).then(|| finding_at(Code::Downgrade, message, entry.version(), "").help(help))
+    (new < old).then(|| finding_at(Code::Downgrade, message, entry.version()).help(help))
 }
 
 /// Location of the first hash of an entry for which `is_meant` returns `true`, else of the entry.
-pub(super) fn first_hash<T: EntryKind>(
+pub(super) fn location_of_first_hash<T: EntryKind>(
     entry: &Entry<T>,
     is_meant: impl Fn(&Hash) -> bool,
 ) -> &Location {
@@ -118,20 +116,20 @@ pub(super) fn first_hash<T: EntryKind>(
 fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> Vec<Diagnostic> {
     let mut findings = same_version_other_hashes(root, entry, change);
     if findings.is_empty() {
-        findings.extend(contradicts_base(root, entry, change));
+        findings.extend(finding_contradicts_base(root, entry, change));
     }
     // Hashes that are certainly wrong need no other check.
     if findings.is_empty() {
-        findings.extend(not_checked(root, entry, change));
+        findings.extend(finding_hashes_not_checked(root, entry, change));
     }
     // The decision about the version names the constraints.
     if demanded_by(root, change).is_none() {
         // A revert is a downgrade that owners want.
-        let name = root.name(&change.address);
+        let name = root.provider_name(&change.address);
         let help = Help::from(Remedy::upgrade(name.clone())).and_owner_allows(Code::Downgrade);
-        findings.extend(downgrade(&name, entry, change, help));
+        findings.extend(finding_downgrade(&name, entry, change, help));
     }
-    findings.extend(host_changed(root, entry, change));
+    findings.extend(finding_host_changed(root, entry, change));
     findings
 }
 
@@ -141,22 +139,22 @@ fn same_version_other_hashes(
     entry: &Entry,
     change: &ProviderDiff,
 ) -> Vec<Diagnostic> {
-    let release = root.release(entry);
+    let release = root.release_name(entry);
     let mut findings = Vec::new();
     if change.hashes_replaced() {
         let message = format!("the hashes of {release} changed although the version did not");
-        findings.push(hashes_replaced(message, entry, change, |_| true));
+        findings.push(finding_hashes_replaced(message, entry, change, |_| true));
     } else if let Some(number) = change.zh_replaced() {
         let hashes = count(number, "zh hash");
         let message = format!("{hashes} of {release} changed although the version did not");
-        findings.push(hashes_replaced(message, entry, change, is_zh));
+        findings.push(finding_hashes_replaced(message, entry, change, is_zh));
     }
     if let Some(number) = change.zh_added() {
         let hashes = count(number, "zh hash");
         let verb = if number == 1 { "was" } else { "were" };
         let message =
             format!("{hashes} of {release} {verb} added although the version did not change");
-        findings.push(hashes_replaced(message, entry, change, is_zh));
+        findings.push(finding_hashes_replaced(message, entry, change, is_zh));
     }
     findings
 }
@@ -164,36 +162,31 @@ fn same_version_other_hashes(
 /// The finding about an entry for a release that lock files of the base record with other `zh:`
 /// hashes. These are the hashes of one document, SHA256SUMS, so that one lock file may have fewer
 /// of them than another, but none that the other lacks.
-fn contradicts_base(
+fn finding_contradicts_base(
     root: &AuditedRoot<'_>,
     entry: &Entry,
     change: &ProviderDiff,
 ) -> Option<Diagnostic> {
     let version = &entry.locked.version;
-    if change
-        .old
-        .as_ref()
-        .is_some_and(|old| old.version == *version)
+    // An entry whose version stays is compared with itself.
+    if let Some(old) = &change.old
+        && old.version == *version
     {
         return None;
     }
     let facts = root.base.as_ref()?.facts;
-    let recorded = facts.versions().get(&entry.address)?.get(version)?;
-    let recorded: BTreeSet<&Hash> = recorded.iter().filter(|hash| is_zh(hash)).collect();
-    let own: BTreeSet<&Hash> = entry
-        .locked
-        .hashes
-        .iter()
-        .filter(|hash| is_zh(hash))
-        .collect();
-    if recorded.is_empty() || own.is_subset(&recorded) || recorded.is_subset(&own) {
+    let hashes_in_base = facts.versions().get(&entry.address)?.get(version)?;
+    let zh_in_base: BTreeSet<&Hash> = hashes_in_base.iter().filter(|hash| is_zh(hash)).collect();
+    let hashes = entry.locked.hashes.iter();
+    let own_zh: BTreeSet<&Hash> = hashes.filter(|hash| is_zh(hash)).collect();
+    if zh_in_base.is_empty() || own_zh.is_subset(&zh_in_base) || zh_in_base.is_subset(&own_zh) {
         return None;
     }
-    let release = root.release(entry);
+    let release = root.release_name(entry);
     let message =
         format!("the zh hashes of {release} differ from those in the lock files of the base");
-    let location = first_hash(entry, |hash| is_zh(hash) && !recorded.contains(hash));
-    Some(finding_at(Code::HashesReplaced, message, location, "").help(Remedy::verify_online()))
+    let location = location_of_first_hash(entry, |hash| is_zh(hash) && !zh_in_base.contains(hash));
+    Some(finding_at(Code::HashesReplaced, message, location).help(Remedy::verify_online()))
 }
 
 fn is_zh(hash: &Hash) -> bool {
@@ -201,7 +194,7 @@ fn is_zh(hash: &Hash) -> bool {
 }
 
 /// The finding about a new entry of a provider that was locked from a different host.
-fn host_changed(
+fn finding_host_changed(
     root: &AuditedRoot<'_>,
     entry: &Entry,
     change: &ProviderDiff,
@@ -230,28 +223,26 @@ pub(super) fn demanded_by(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Opti
     is_demanded.then(|| constraints.clone())
 }
 
-/// An entry that the change removes although the configuration may require its provider. If the
-/// configuration is known in full, or certainly requires the provider, other findings cover this.
-fn entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<Diagnostic> {
+/// The finding about an entry that the change removes although the configuration may require its
+/// provider. `None` if the configuration is known in full, or certainly requires the provider:
+/// other findings cover this.
+fn finding_entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<Diagnostic> {
     let requirements = root.requirements();
-    let is_required = requirements
-        .providers
-        .get(&change.address)
-        .is_some_and(|requirement| requirement.is_certain);
-    if !requirements.is_incomplete || root.is_policy_only() || is_required {
+    let requirement = requirements.providers.get(&change.address);
+    let is_certain = requirement.is_some_and(|requirement| requirement.is_certain);
+    if !requirements.is_incomplete || root.is_policy_only() || is_certain {
+        return None;
+    }
+    // The other tool has its packages from a different default registry.
+    let mut locked = root.lock_file.locks().keys();
+    if locked.any(|address| is_of_other_tool(root, &change.address, address)) {
         return None;
     }
     // The entry leaves together with its requirement.
-    let is_required_now = requirements.providers.contains_key(&change.address);
-    // The other tool has its packages from a different default registry.
-    let mut now = root.lock_file.locks().keys();
-    if now.any(|now| is_of_other_tool(root, &change.address, now)) {
+    if requirement.is_none() && is_required_at_base(root, &change.address) {
         return None;
     }
-    if !is_required_now && is_required_at_base(root, &change.address) {
-        return None;
-    }
-    let (name, old) = (root.name(&change.address), change.old.as_ref()?);
+    let (name, old) = (root.provider_name(&change.address), change.old.as_ref()?);
     let message = format!(
         "{name} {} is no longer locked, and the configuration may still require it",
         old.version
@@ -265,21 +256,24 @@ fn entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<Diagno
     )
 }
 
-/// Added hashes that no cached package confirms. With `--online` all hashes are compared with the
-/// registry instead.
-fn not_checked(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> Option<Diagnostic> {
+/// The finding about added hashes that neither a cached package nor a lock file of the base
+/// confirms. `None` with `--online`, which compares all hashes with the registry.
+fn finding_hashes_not_checked(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    change: &ProviderDiff,
+) -> Option<Diagnostic> {
     let (address, version) = (&entry.address, &entry.locked.version);
     let cached = root
         .cache
         .map(|cache| cache.packages_of(address, version))
         .unwrap_or_default();
-    let is_confirmed = |hash: &Hash| {
-        cached
-            .iter()
-            .any(|(_, digest)| digest.hashes().contains(&hash))
-    };
     let mut added = change.hashes_added();
-    added.retain(|hash| hash.is_known() && !is_confirmed(hash));
+    added.retain(|hash| hash.is_known());
+    for (_, digest) in &cached {
+        let confirmed = digest.hashes();
+        added.retain(|hash| !confirmed.contains(hash));
+    }
     // A different lock file of the base records the same hash for the same version.
     if let Some(Base { facts, .. }) = &root.base {
         added.retain(|hash| !facts.records(address, version, hash));
@@ -287,15 +281,15 @@ fn not_checked(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
     if added.is_empty() || root.online.is_some() {
         return None;
     }
-    let release = root.release(entry);
+    let release = root.release_name(entry);
     let message = match added.len() {
         1 => format!("a hash of {release} was added, and nothing on this machine confirms it"),
         count => format!(
             "{count} hashes of {release} were added, and nothing on this machine confirms them"
         ),
     };
-    let location = first_hash(entry, |hash| added.contains(hash));
-    let warning = finding_at(Code::HashNotChecked, message, location, "");
+    let location = location_of_first_hash(entry, |hash| added.contains(hash));
+    let warning = finding_at(Code::HashNotChecked, message, location);
     Some(warning.help(Remedy::verify_online()))
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::audited_root::{AuditedRoot, finding_at};
 use super::base::BaseFacts;
-use super::changed_entries::{check_changes, downgrade, hashes_replaced};
-use super::publisher_added::new_publisher;
+use super::changed_entries::{check_changes, finding_downgrade, finding_hashes_replaced};
+use super::publisher_added::finding_new_publisher;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
 use crate::lockfile::{Entry, EntryDiff, EntryKind as _, LockedModule};
 use crate::modules::locked;
@@ -13,11 +13,13 @@ use crate::provider::{Hash, HashScheme};
 
 /// Compares the lock file of modules with that of the base.
 pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
-    let lock_file = root
-        .modules
-        .as_ref()
-        .and_then(|modules| modules.lock_file.as_ref());
-    let Some((base, lock_file)) = root.base.as_ref().zip(lock_file) else {
+    let Some(base) = &root.base else {
+        return Vec::new();
+    };
+    let Some(parsed) = &root.module_lock_file else {
+        return Vec::new();
+    };
+    let Some(lock_file) = &parsed.lock_file else {
         return Vec::new();
     };
     check_changes(&base.module_lock_file, lock_file, |entry, change| {
@@ -35,20 +37,6 @@ fn check_module(
 ) -> Vec<Diagnostic> {
     let name = LockedModule::label_name(&entry.address);
     let mut findings = Vec::new();
-    // A branch moves on purpose.
-    let may_move = locked::may_move(&entry.locked, root.module.dialect);
-    let replaced = |message: String, note: String| {
-        let error = finding_at(Code::HashesReplaced, message, entry.package(), "").note(note);
-        let error = error.help(Remedy::verify_online());
-        if may_move {
-            Diagnostic {
-                severity: Severity::Warning,
-                ..error
-            }
-        } else {
-            error
-        }
-    };
     if change.package_replaced()
         && let Some(old) = &change.old
     {
@@ -58,44 +46,61 @@ fn check_module(
             "source"
         };
         let message = format!("the package of {name} changed although its {what} did not");
-        findings.push(replaced(message, format!("before: {}", old.package)));
+        let note = format!("before: {}", old.package);
+        findings.push(finding_package_replaced(root, entry, message, note));
     } else if let Some(scheme) = change
         .old
         .as_ref()
         .and_then(|old| scheme_replaced(old, &entry.locked))
     {
         let message = format!("the {scheme} hashes of {name} changed although its package did not");
-        findings.push(hashes_replaced(message, entry, change, |_| true));
+        findings.push(finding_hashes_replaced(message, entry, change, |_| true));
     } else if let Some(base) = &root.base
         && let Some(known) = different_package(base.facts, change.old.as_deref(), &entry.locked)
     {
         let message =
             format!("the package of {name} differs from that of the same source in the base");
-        findings.push(replaced(message, format!("in the base: {}", known.package)));
+        let note = format!("in the base: {}", known.package);
+        findings.push(finding_package_replaced(root, entry, message, note));
     }
     // Hashes that are certainly wrong need no other check.
     if findings.is_empty() {
-        findings.extend(module_not_checked(root, entry, change));
+        findings.extend(finding_module_not_checked(root, entry, change));
     }
     let help = Help::text("check the older version").and_owner_allows(Code::Downgrade);
-    findings.extend(downgrade(&name, entry, change, help));
-    findings.extend(new_publisher(root, entry));
+    findings.extend(finding_downgrade(&name, entry, change, help));
+    findings.extend(finding_new_publisher(root, entry));
     findings
 }
 
+/// The finding about a package that is not the one of the base: a warning for a source that may
+/// lead to different packages on purpose, such as a branch, else an error.
+fn finding_package_replaced(
+    root: &AuditedRoot<'_>,
+    entry: &Entry<LockedModule>,
+    message: String,
+    note: String,
+) -> Diagnostic {
+    let mut finding = finding_at(Code::HashesReplaced, message, entry.package());
+    if locked::may_move(&entry.locked, root.module.dialect) {
+        finding.severity = Severity::Warning;
+    }
+    finding.note(note).help(Remedy::verify_online())
+}
+
 /// The finding about a package whose hashes nothing on this machine confirms: no lock file of the
-/// base, and no cached package. With `--online` the published package is compared.
-fn module_not_checked(
+/// base, and no cached package. `None` with `--online`, which compares the published package.
+fn finding_module_not_checked(
     root: &AuditedRoot<'_>,
     entry: &Entry<LockedModule>,
     change: &EntryDiff<LockedModule>,
 ) -> Option<Diagnostic> {
     let locked = &entry.locked;
-    let is_added = change
-        .old
-        .as_ref()
-        .is_none_or(|old| old.hashes != locked.hashes);
-    if root.online.is_some() || locked.hashes.is_empty() || !is_added {
+    let are_hashes_new = match &change.old {
+        Some(old) => old.hashes != locked.hashes,
+        None => true,
+    };
+    if root.online.is_some() || locked.hashes.is_empty() || !are_hashes_new {
         return None;
     }
     let base = root.base.as_ref()?;
@@ -104,7 +109,7 @@ fn module_not_checked(
             return None;
         }
     }
-    if let Some(fetcher) = &root.packages.fetcher {
+    if let Some(fetcher) = &root.module_cache.fetcher {
         for call in root.declared.package_calls() {
             if call.key == entry.address && fetcher.confirms(&call.source, locked) {
                 return None;
@@ -113,12 +118,13 @@ fn module_not_checked(
     }
     let name = LockedModule::label_name(&entry.address);
     let message = format!("{name} was locked, and nothing on this machine confirms its hashes");
-    let warning = finding_at(Code::HashNotChecked, message, entry.package(), "");
+    let warning = finding_at(Code::HashNotChecked, message, entry.package());
     Some(warning.help(Remedy::verify_online()))
 }
 
 /// An entry of the base for the source and version of a new entry, if all such entries have a
-/// different package or different hashes.
+/// different package or different hashes. `None` for an entry that was locked for this version
+/// before.
 fn different_package<'a>(
     facts: &'a BaseFacts<'_>,
     old: Option<&LockedModule>,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::base::BaseFacts;
-use super::file_effect::{Effect, MAX_SIZE, not_decided};
+use super::file_effect::{Effect, MAX_SIZE};
 use crate::configuration::Backend;
 use crate::provider::Dialect;
 use crate::system::Tree;
@@ -46,7 +46,7 @@ pub(super) fn effect(facts: &BaseFacts<'_>, path: &Path) -> Option<Effect> {
         let module = facts.modules.canonical_module(root, root, dialect);
         if let Some(Backend::Remote(_)) = module.backend {
             let effect = "is a state that init offers to copy to the backend";
-            return Some(not_decided(effect));
+            return Some(Effect::not_decided(effect));
         }
     }
     None

@@ -12,15 +12,15 @@ use super::atmos_stacks;
 use super::base::BaseFacts;
 use super::copied_state;
 use super::deciding_kind::DecidingKind;
-use super::decisions::decision;
-use super::file_effect::{Effect, MAX_SIZE, decided, not_decided};
+use super::decisions::decision_note;
+use super::file_effect::{Effect, MAX_SIZE};
 use super::local_repositories;
 use crate::configuration::{STORES, StateStorage, is_part_of_configuration};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::hcl::code_lines::{code, code_lines};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use crate::project::reviewed_change::ReviewedChange;
+use crate::project::reviewed_change::{ReviewedChange, file_name};
 use crate::provider::Dialect;
 use crate::system::{Tree, excludes_from_upload};
 
@@ -121,7 +121,7 @@ fn changed_paths(change: &ReviewedChange) -> BTreeSet<&Path> {
 fn effect_of(facts: &BaseFacts<'_>, path: &Path, kind: DecidingKind) -> Option<Effect> {
     if kind == DecidingKind::PluginDirectory {
         let effect = "is in a directory from which init installs providers";
-        return Some(not_decided(effect));
+        return Some(Effect::not_decided(effect));
     }
     if kind == DecidingKind::State {
         return copied_state::effect(facts, path);
@@ -147,16 +147,16 @@ fn effect_of(facts: &BaseFacts<'_>, path: &Path, kind: DecidingKind) -> Option<E
 fn effect_if_unread(change: &ReviewedChange, path: &Path, kind: DecidingKind) -> Option<Effect> {
     // An ignore file that is read has no more than a note either.
     if kind == DecidingKind::Ignore {
-        return Some(decided("is not read"));
+        return Some(Effect::decided("is not read"));
     }
     // Below a configuration of Atmos it may be a stack, because stacks have no names of their own.
     if kind.may_be_of_other_program() && !atmos_stacks::uses_atmos(change, path) {
         return None;
     }
-    Some(not_decided("is not read"))
+    Some(Effect::not_decided("is not read"))
 }
 
-/// The finding about files with the same effect.
+/// The note, or the finding, about files with the same effect.
 fn finding_about(change: &ReviewedChange, effect: &Effect, paths: &[&Path]) -> Diagnostic {
     let shown: Vec<_> = paths.iter().map(|path| change.shown_path(path)).collect();
     let names = few(shown.iter().map(|path| path.display()));
@@ -167,12 +167,12 @@ fn finding_about(change: &ReviewedChange, effect: &Effect, paths: &[&Path]) -> D
     };
     let locations: Vec<_> = shown.iter().map(Location::of_file).collect();
     match effect {
-        Effect::Decided(effect) => {
-            let message = format!("{names} {verb} from the base, which {effect}");
-            decision(message, &locations[0])
+        Effect::Decided(verb_phrase) => {
+            let message = format!("{names} {verb} from the base, which {verb_phrase}");
+            decision_note(message, &locations[0])
         }
-        Effect::NotDecided(effect) => {
-            let message = format!("{names} {verb} from the base, which {effect}");
+        Effect::NotDecided(verb_phrase) => {
+            let message = format!("{names} {verb} from the base, which {verb_phrase}");
             let help = Help::text("review the change; an owner allows it with ");
             Diagnostic::not_decided(Reason::FileNotRead, message)
                 .at_each(&locations, "")
@@ -188,22 +188,22 @@ fn effect_of_contents(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
         return None;
     }
     match file.kind {
-        DecidingKind::CliConfiguration => Some(not_decided(CLI_EFFECT)),
+        DecidingKind::CliConfiguration => Some(Effect::not_decided(CLI_EFFECT)),
         DecidingKind::PluginDirectory | DecidingKind::State => None,
         DecidingKind::Backend | DecidingKind::PerhapsBackend => effect_of_backend_file(facts, file),
         DecidingKind::Settings => effect_of_settings(facts, file),
         DecidingKind::UploadIgnore => effect_of_upload_ignore(facts, file),
         DecidingKind::Attributes => effect_of_attributes(change, file),
         DecidingKind::Ignore => effect_of_ignore_file(change, file),
-        DecidingKind::GeneratorInput => {
-            Some(not_decided("decides which configuration is generated"))
-        }
+        DecidingKind::GeneratorInput => Some(Effect::not_decided(
+            "decides which configuration is generated",
+        )),
         DecidingKind::Yaml => effect_of_yaml(change, file),
         DecidingKind::Terramate => effect_of_terramate(file),
         DecidingKind::HcpStack => effect_of_hcp_stack(change, file),
         // The copied modules are in the repository, too.
-        DecidingKind::Vendoring => Some(decided("decides which modules are copied here")),
-        DecidingKind::ToolVersion => Some(decided("chooses the version of a tool")),
+        DecidingKind::Vendoring => Some(Effect::decided("decides which modules are copied here")),
+        DecidingKind::ToolVersion => Some(Effect::decided("chooses the version of a tool")),
         DecidingKind::ToolVersions => effect_of_tool_versions(file),
         DecidingKind::Test => effect_of_test(change, file),
         DecidingKind::Script => effect_of_init_arguments(file),
@@ -218,17 +218,19 @@ fn effect_of_settings(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
     for bytes in contents {
         let text = String::from_utf8_lossy(bytes);
         if has_line_beginning_with(&text, &CLI_WORDS) && !file.is_of_terragrunt() {
-            return Some(not_decided(CLI_EFFECT));
+            return Some(Effect::not_decided(CLI_EFFECT));
         }
         if has_line_beginning_with(&text, &PERHAPS_CLI_WORDS) && !file.is_of_terragrunt() {
             // `services` is an argument of such a `host`.
             if has_line_beginning_with(&text, &["services"]) {
-                return Some(not_decided(CLI_EFFECT));
+                return Some(Effect::not_decided(CLI_EFFECT));
             }
-            return Some(decided("may decide from where providers are installed"));
+            return Some(Effect::decided(
+                "may decide from where providers are installed",
+            ));
         }
     }
-    if file.has_only_arguments_of_backend() && !is_of_variables(facts, file.path) {
+    if file.has_only_arguments_of_backend() && !has_values_of_variables(facts, file.path) {
         return effect_of_backend_file(facts, file);
     }
     None
@@ -241,9 +243,9 @@ fn has_line_beginning_with(text: &str, words: &[&str]) -> bool {
 }
 
 /// Whether a file has values of variables: it is loaded by its name, or a module beside it or above
-/// declares a variable that is called as an argument of backends is.
-fn is_of_variables(facts: &BaseFacts<'_>, path: &Path) -> bool {
-    let name = name_of(path);
+/// declares a variable with the name of an argument of backends.
+fn has_values_of_variables(facts: &BaseFacts<'_>, path: &Path) -> bool {
+    let name = file_name(path);
     if name == "terraform.tfvars" || name.ends_with(".auto.tfvars") {
         return true;
     }
@@ -279,7 +281,9 @@ fn effect_of_yaml(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Eff
 /// The effect of a program of the repository that runs `init` with other arguments.
 fn effect_of_init_arguments(file: &ChangedFile<'_>) -> Option<Effect> {
     if file.changes_lines_with(&INIT_ARGUMENTS) {
-        return Some(decided("passes other arguments or variables to init"));
+        return Some(Effect::decided(
+            "passes other arguments or variables to init",
+        ));
     }
     None
 }
@@ -288,7 +292,7 @@ fn effect_of_init_arguments(file: &ChangedFile<'_>) -> Option<Effect> {
 /// is among the changed ones.
 fn effect_of_tool_versions(file: &ChangedFile<'_>) -> Option<Effect> {
     if file.changes_lines_with(&TOOL_WORDS) {
-        return Some(decided("chooses the version of a tool"));
+        return Some(Effect::decided("chooses the version of a tool"));
     }
     None
 }
@@ -304,10 +308,10 @@ fn effect_of_hcp_stack(change: &ReviewedChange, file: &ChangedFile<'_>) -> Optio
     }
     let effect = "is a part of a stack of HCP Terraform, which is not read";
     // Deployments have values for components only.
-    if name_of(file.path).contains(".tfdeploy.") {
-        return Some(decided(effect));
+    if file_name(file.path).contains(".tfdeploy.") {
+        return Some(Effect::decided(effect));
     }
-    Some(not_decided(effect))
+    Some(Effect::not_decided(effect))
 }
 
 /// The effect of a test that no `init` reads without `-test-directory`.
@@ -320,7 +324,7 @@ fn effect_of_test(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Eff
     if is_of_module || change.has_configuration(directory) {
         return None;
     }
-    Some(decided("is read only with -test-directory"))
+    Some(Effect::decided("is read only with -test-directory"))
 }
 
 impl ChangedFile<'_> {
@@ -357,44 +361,49 @@ fn lines_with(bytes: Option<&[u8]>, words: &[&str]) -> BTreeSet<String> {
     lines
 }
 
-/// The effect of a file with arguments of a backend: decided if the file is new, or only selects a
-/// state in a store that the base uses.
+/// The effect of a file with arguments of a backend: decided if the file is new or removed, or only
+/// selects a state in a store that the base uses. `None` if the file has no such arguments, or they
+/// select the same state as before.
 fn effect_of_backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     let change = facts.change;
-    let is_other = file.kind != DecidingKind::Backend && !file.has_argument_of_backend();
-    if is_other || file.is_of_terragrunt() {
+    let has_usual_name = file.kind == DecidingKind::Backend;
+    if file.is_of_terragrunt() || (!has_usual_name && !file.has_argument_of_backend()) {
         return None;
     }
     // No backend leaves arguments to such a file, so that it may have another purpose.
-    if file.kind != DecidingKind::Backend && !is_needed_by_a_backend(facts, file) {
-        return Some(decided("may decide where a state is"));
+    if !has_usual_name && !is_needed_by_a_backend(facts, file) {
+        return Some(Effect::decided("may decide where a state is"));
     }
     let effect = "decides where a state is";
     if file.now.is_none() {
-        return Some(decided(effect));
+        return Some(Effect::decided(effect));
     }
     // Arguments that cannot be parsed may select any store.
     let Some(now) = file.storage(file.now.as_deref()) else {
-        return Some(not_decided(effect));
+        return Some(Effect::not_decided(effect));
     };
     let before = file.storage(file.before.as_deref());
-    if before
-        .as_ref()
-        .is_some_and(|before| now.is_same_place(before))
+    if let Some(before) = &before
+        && now.is_same_place(before)
     {
         return None;
     }
-    let is_known = |known: &StateStorage| known.has_arguments_of(&now);
     // No deployment of the base uses a new file.
-    let is_same_store = file.before.is_none()
-        || before.as_ref().is_some_and(is_known)
-        || facts.readings.whole().storages.iter().any(is_known)
-        || stores_of_siblings(change, file.path).iter().any(is_known);
-    Some(if is_same_store {
-        decided(effect)
-    } else {
-        not_decided(effect)
-    })
+    if file.before.is_none() {
+        return Some(Effect::decided(effect));
+    }
+    if before.is_some_and(|before| before.has_arguments_of(&now)) {
+        return Some(Effect::decided(effect));
+    }
+    let mut storages = facts.readings.whole_base().storages.iter();
+    if storages.any(|known| known.has_arguments_of(&now)) {
+        return Some(Effect::decided(effect));
+    }
+    let mut siblings = stores_of_siblings(change, file.path).into_iter();
+    if siblings.any(|known| known.has_arguments_of(&now)) {
+        return Some(Effect::decided(effect));
+    }
+    Some(Effect::not_decided(effect))
 }
 
 /// Whether `init` is likely to get a file under any name: it has nothing but arguments of backends,
@@ -406,7 +415,7 @@ fn is_needed_by_a_backend(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> bool
     if is_of_variables || !file.has_only_arguments_of_backend() {
         return false;
     }
-    let backends = &facts.readings.whole().storages;
+    let backends = &facts.readings.whole_base().storages;
     let contents = [&file.before, &file.now].into_iter().flatten();
     let mut storages = contents.filter_map(|bytes| file.storage(Some(bytes)));
     storages.any(|storage| {
@@ -442,8 +451,8 @@ impl ChangedFile<'_> {
         false
     }
 
-    /// Whether it has a block that no file with arguments of a backend has, and that Terragrunt
-    /// reads in its own files.
+    /// Whether one of its contents is in HCL and has a block that no file with arguments of a
+    /// backend has, and that Terragrunt reads in its own files.
     fn is_of_terragrunt(&self) -> bool {
         const BLOCKS: [&str; 7] = [
             "remote_state",
@@ -462,9 +471,10 @@ impl ChangedFile<'_> {
             let Ok(lines) = code_lines(&text) else {
                 continue;
             };
-            let is_block = |line: &str| BLOCKS.iter().any(|block| line.starts_with(block));
-            if lines.iter().any(|line| is_block(&line.block)) {
-                return true;
+            for line in &lines {
+                if BLOCKS.iter().any(|block| line.block.starts_with(block)) {
+                    return true;
+                }
             }
         }
         false
@@ -474,6 +484,11 @@ impl ChangedFile<'_> {
 /// Returns the stores that other files with arguments of backends in the directory of a file select
 /// at the base.
 fn stores_of_siblings(change: &ReviewedChange, path: &Path) -> Vec<StateStorage> {
+    const BACKEND_KINDS: [DecidingKind; 3] = [
+        DecidingKind::Backend,
+        DecidingKind::PerhapsBackend,
+        DecidingKind::Settings,
+    ];
     let base = Tree::Revision(Arc::clone(&change.base));
     let mut storages = Vec::new();
     let Some(directory) = path.parent() else {
@@ -482,12 +497,8 @@ fn stores_of_siblings(change: &ReviewedChange, path: &Path) -> Vec<StateStorage>
     for entry in base.entries(directory).unwrap_or_default() {
         let other = directory.join(&entry.name);
         let kind = DecidingKind::of(&other);
-        let is_backend = [
-            DecidingKind::Backend,
-            DecidingKind::PerhapsBackend,
-            DecidingKind::Settings,
-        ];
-        if other == path || !kind.is_some_and(|kind| is_backend.contains(&kind)) {
+        let may_be_backend = kind.is_some_and(|kind| BACKEND_KINDS.contains(&kind));
+        if other == path || !may_be_backend {
             continue;
         }
         let bytes = base.read(&other, MAX_SIZE).unwrap_or_default();
@@ -496,34 +507,36 @@ fn stores_of_siblings(change: &ReviewedChange, path: &Path) -> Vec<StateStorage>
     storages
 }
 
-/// The effect of a `.terraformignore` on configuration and lock files that remote runs no longer
-/// get.
+/// The effect of a `.terraformignore` on configuration that remote runs no longer get; `None` if it
+/// hides nothing that it did not hide at the base.
 fn effect_of_upload_ignore(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     let change = facts.change;
     let directory = file.path.parent()?;
     let now = file.now.as_deref()?;
-    let mut hidden = Vec::new();
-    for path in files_below(change, directory) {
+    let mut newly_hidden = Vec::new();
+    for path in configuration_and_lock_files_below(change, directory) {
         let was_hidden = file
             .before
             .as_deref()
             .is_some_and(|before| excludes_from_upload(directory, before, path));
         // The lock files of remote runs are checked with their root modules.
-        let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name_of(path));
+        let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&file_name(path));
         if !was_hidden
             && !is_lock_file
             && excludes_from_upload(directory, now, path)
             && may_be_uploaded(facts, path)
         {
-            hidden.push(path);
+            newly_hidden.push(path);
         }
     }
-    if hidden.is_empty() {
+    if newly_hidden.is_empty() {
         return None;
     }
-    let names = few(hidden.iter().map(|path| change.shown_path(path).display()));
+    let names = few(newly_hidden
+        .iter()
+        .map(|path| change.shown_path(path).display()));
     let effect = format!("excludes {names} from remote runs");
-    Some(not_decided(&effect))
+    Some(Effect::not_decided(&effect))
 }
 
 /// Whether a remote run may read a file of configuration: it is not in a root module with a backend
@@ -542,12 +555,14 @@ fn may_be_uploaded(facts: &BaseFacts<'_>, path: &Path) -> bool {
     }
 }
 
-/// Configuration and lock files below a directory, and the lock files that directories of
-/// configurations may get.
-fn files_below<'a>(change: &'a ReviewedChange, directory: &Path) -> Vec<&'a Path> {
+/// The files of configurations, and the lock files, in a directory and below.
+fn configuration_and_lock_files_below<'a>(
+    change: &'a ReviewedChange,
+    directory: &Path,
+) -> Vec<&'a Path> {
     let mut files = Vec::new();
     for path in change.read_files_now.iter().map(Path::new) {
-        let name = name_of(path);
+        let name = file_name(path);
         let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name);
         if path.starts_with(directory) && (is_lock_file || is_part_of_configuration(name)) {
             files.push(path);
@@ -558,7 +573,7 @@ fn files_below<'a>(change: &'a ReviewedChange, directory: &Path) -> Vec<&'a Path
 
 /// The directories with configuration or lock files below a directory.
 fn directories_below(change: &ReviewedChange, directory: &Path) -> BTreeSet<PathBuf> {
-    let files = files_below(change, directory);
+    let files = configuration_and_lock_files_below(change, directory);
     files
         .into_iter()
         .filter_map(Path::parent)
@@ -579,7 +594,7 @@ fn effect_of_ignore_file(change: &ReviewedChange, file: &ChangedFile<'_>) -> Opt
         for name in &names {
             let lock_file = root.join(name);
             if is_ignored(&now, &lock_file) && !is_ignored(&before, &lock_file) {
-                return Some(decided("ignores lock files"));
+                return Some(Effect::decided("ignores lock files"));
             }
         }
     }
@@ -600,30 +615,32 @@ fn ignore_rules(directory: &Path, bytes: Option<&[u8]>) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// The effect of attributes of git that the change sets for configuration and lock files.
+/// The effect of attributes of git that the change sets for configuration and lock files: not
+/// decided if git may change the files, decided if it only hides their changes from reviewers.
 fn effect_of_attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
     let directory = file.path.parent()?;
     let [before, now] =
         [&file.before, &file.now].map(|bytes| AttributeLines::parse(directory, bytes.as_deref()));
-    // A macro sets attributes by a new name, which the comparison below would not see.
-    if now.has_macros && !before.has_macros {
-        return Some(not_decided("defines attributes"));
+    // A macro sets attributes by a new name, which the comparison below would not see. Other lines
+    // that are not read may do anything.
+    if now.has_unread_lines && !before.has_unread_lines {
+        return Some(Effect::not_decided("defines attributes"));
     }
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
-    for path in files_below(change, directory) {
+    for path in configuration_and_lock_files_below(change, directory) {
         paths.insert(path.to_owned());
         // A lock file that is only added later gets the attributes as well.
         paths.insert(path.with_file_name(LOCK_FILE_NAME));
     }
     let mut is_hidden_from_review = false;
     for path in paths {
-        let [old, new] = [&before, &now].map(|lines| lines.of(&path));
+        let [old, new] = [&before, &now].map(|lines| lines.attributes_of(&path));
         for name in CHANGING_ATTRIBUTES {
             let value = new.get(name);
             if value != old.get(name) && !is_harmless(name, value) {
                 let shown = change.shown_path(&path).display();
                 let effect = format!("sets the attribute {name} of {shown}");
-                return Some(not_decided(&effect));
+                return Some(Effect::not_decided(&effect));
             }
         }
         for (name, value) in HIDING_ATTRIBUTES {
@@ -632,7 +649,7 @@ fn effect_of_attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Opti
         }
     }
     if is_hidden_from_review {
-        return Some(decided("hides changes from reviewers"));
+        return Some(Effect::decided("hides changes from reviewers"));
     }
     None
 }
@@ -652,17 +669,17 @@ struct AttributeLines {
     /// Patterns with their attributes, in the order of the file.
     lines: Vec<(Gitignore, Vec<(String, String)>)>,
     /// Whether it defines macros, or has a pattern that cannot be read.
-    has_macros: bool,
+    has_unread_lines: bool,
 }
 
 impl AttributeLines {
-    /// Parses the lines of `.gitattributes`. Macros and lines that are not understood are only
-    /// noted.
+    /// Parses the lines of `.gitattributes`. Of macros and lines that are not understood, it only
+    /// notes that there are some.
     fn parse(directory: &Path, bytes: Option<&[u8]>) -> Self {
         let text = String::from_utf8_lossy(bytes.unwrap_or_default());
         let mut parsed = Self {
             lines: Vec::new(),
-            has_macros: false,
+            has_unread_lines: false,
         };
         for line in text.lines().map(str::trim) {
             if line.is_empty() || line.starts_with('#') {
@@ -672,24 +689,24 @@ impl AttributeLines {
             let pattern = words.next().unwrap_or_default();
             // Quoted patterns have escapes that are not read here, and git refuses negative ones.
             if pattern.starts_with("[attr]") || pattern.starts_with(['"', '!']) {
-                parsed.has_macros = true;
+                parsed.has_unread_lines = true;
                 continue;
             }
             let mut builder = GitignoreBuilder::new(directory);
-            let is_read = builder.add_line(None, pattern).is_ok();
+            let is_valid = builder.add_line(None, pattern).is_ok();
             match builder.build() {
-                Ok(pattern) if is_read => {
-                    let attributes = words.map(attribute).collect();
+                Ok(pattern) if is_valid => {
+                    let attributes = words.map(parse_attribute).collect();
                     parsed.lines.push((pattern, attributes));
                 }
-                _ => parsed.has_macros = true,
+                _ => parsed.has_unread_lines = true,
             }
         }
         parsed
     }
 
     /// The attributes of a file, by name.
-    fn of(&self, path: &Path) -> BTreeMap<&str, String> {
+    fn attributes_of(&self, path: &Path) -> BTreeMap<&str, String> {
         let mut attributes = BTreeMap::new();
         for (pattern, set) in &self.lines {
             if !pattern.matched(path, false).is_ignore() {
@@ -709,7 +726,7 @@ impl AttributeLines {
 }
 
 /// An attribute with its value: `set`, `unset`, `unspecified` or a text.
-fn attribute(word: &str) -> (String, String) {
+fn parse_attribute(word: &str) -> (String, String) {
     let (name, value) = if let Some(name) = word.strip_prefix('-') {
         (name, "unset")
     } else if let Some(name) = word.strip_prefix('!') {
@@ -728,7 +745,7 @@ fn effect_of_terramate(file: &ChangedFile<'_>) -> Option<Effect> {
         return None;
     }
     // The generated files are in the repository, too.
-    Some(decided("decides which configuration is generated"))
+    Some(Effect::decided("decides which configuration is generated"))
 }
 
 /// The lines of a file of Terramate that may generate code: all but descriptions of stacks. `None`
@@ -743,9 +760,4 @@ fn generating_lines(bytes: Option<&[u8]>) -> Option<Vec<String>> {
         }
     }
     Some(lines)
-}
-
-/// The name of a file; empty if it is not text.
-fn name_of(path: &Path) -> &str {
-    path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::affected::is_affected;
+use super::affected::may_be_affected;
 use super::audited_root::{AuditedRoot, FileState, finding_at};
 use super::base::{Base, BaseFacts};
 use super::changed_entries::demanded_by;
-use super::readings::Reading;
+use super::readings::RequirementsBefore;
 use crate::configuration::{ModuleCall, StateStorage};
 use crate::diagnostic::words::MOST_NAMED;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
@@ -35,7 +35,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
             _ => "root module",
         };
         let message = format!("the {noun} in {directory} is new");
-        let mut notes = vec![decision(message, &own_file(root))];
+        let mut notes = vec![decision_note(message, &own_file(root))];
         notes.extend(check_new_storage(root, base));
         return notes;
     }
@@ -44,8 +44,8 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     notes.extend(check_required_version(root, base));
     notes.extend(check_locked_modules(root, base));
     let is_lock_file_only = root.module.found.kind == DirectoryKind::OtherLockFile;
-    if !is_lock_file_only && is_affected(root, base.facts) {
-        let before = base.reading(root.module);
+    if !is_lock_file_only && may_be_affected(root, base.facts) {
+        let before = base.requirements_before(root.module);
         notes.extend(check_calls(root, &before));
         if before.exists {
             notes.extend(check_storage(root, base, &before));
@@ -60,7 +60,7 @@ fn is_new(root: &AuditedRoot<'_>, base: &Base<'_>) -> bool {
     !root.is_policy_only()
         && base.lock_file.bytes.is_empty()
         && base.module_lock_file.bytes.is_empty()
-        && change.is_new(&root.module.canonical)
+        && change.is_new_directory(&root.module.canonical)
 }
 
 /// Start of the lock file, or of the directory without one.
@@ -82,7 +82,7 @@ fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
     if base.lock_file.bytes.is_empty() {
         let path = &root.module.lock_path;
         let message = format!("the lock file {} is new", path.display());
-        return vec![decision(message, &Location::of_file(path))];
+        return vec![decision_note(message, &Location::of_file(path))];
     }
     let Some(before) = &base.lock_file.parsed().lock_file else {
         return Vec::new();
@@ -90,7 +90,7 @@ fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
     let differences = lockfile::diff(before.locks(), root.lock_file.locks());
     for change in differences.changes() {
-        let name = root.name(&change.address);
+        let name = root.provider_name(&change.address);
         let Some(mut message) = provider_message(base.facts, &name, change) else {
             continue;
         };
@@ -101,7 +101,7 @@ fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
             Some(entry) => entry.version().clone(),
             None => Location::of_file(&root.module.lock_path),
         };
-        let note = decision(message, &location);
+        let note = decision_note(message, &location);
         notes.push(note.about(&change.address));
     }
     notes
@@ -135,14 +135,14 @@ fn check_dialect(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Diagnostic> 
     }
     let path = &root.module.lock_path;
     let message = format!("{} is for {} now", path.display(), now.name());
-    Some(decision(message, &Location::of_file(path)))
+    Some(decision_note(message, &Location::of_file(path)))
 }
 
 /// Returns the decision about the versions of the tool that a root module requires.
 fn check_required_version(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Diagnostic> {
     let before = base.module(root.module)?;
     let before = &before.required_version;
-    let module = root.module.module(root.packages);
+    let module = root.module.module(root.module_cache);
     let now = &module.required_version;
     if before == now || before.is_empty() {
         return None;
@@ -154,22 +154,20 @@ fn check_required_version(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Dia
         now.to_string()
     };
     let message = format!("required_version of {directory}: {before} → {now}");
-    Some(decision(message, &own_file(root)))
+    Some(decision_note(message, &own_file(root)))
 }
 
 /// Returns a note for each locked module about which the change decides.
 fn check_locked_modules(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
     // A removed file is a finding of its own.
-    let Some(modules) = &root.modules else {
+    let Some(parsed) = &root.module_lock_file else {
         return Vec::new();
     };
     if root.module.module_lock_bytes.is_none() {
         return Vec::new();
     }
-    let (Some(now), Some(before)) = (
-        &modules.lock_file,
-        &base.module_lock_file.parsed().lock_file,
-    ) else {
+    let (Some(now), Some(before)) = (&parsed.lock_file, &base.module_lock_file.parsed().lock_file)
+    else {
         return Vec::new();
     };
     let mut notes = Vec::new();
@@ -183,7 +181,7 @@ fn check_locked_modules(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnost
             Some(entry) => entry.version().clone(),
             None => Location::of_file(&root.module.module_lock_path),
         };
-        notes.push(decision(message, &location));
+        notes.push(decision_note(message, &location));
     }
     notes
 }
@@ -210,23 +208,29 @@ fn version_message<V: PartialEq + std::fmt::Display>(
     Some(format!("{name} {old} → {new}"))
 }
 
-/// Returns the decisions about calls of modules of other packages. A further call of a module that
-/// the root module calls anyway is none.
-fn check_calls(root: &AuditedRoot<'_>, before: &Reading) -> Vec<Diagnostic> {
-    let mut notes = Vec::new();
+/// Returns the decisions about the modules that are called or run.
+fn check_calls(root: &AuditedRoot<'_>, before: &RequirementsBefore) -> Vec<Diagnostic> {
     let calls = root.declared.own_package_calls();
-    let known: BTreeSet<&String> = before.sources.values().flatten().collect();
-    let mut keys = BTreeSet::new();
+    let mut notes = check_changed_calls(&calls, before);
+    notes.extend(check_own_commits(root, before));
+    notes.extend(check_removed_calls(root, &calls, before));
+    notes
+}
+
+/// Returns the decisions about calls of modules of other packages with a new source. A further call
+/// of a module that the root module calls anyway is none.
+fn check_changed_calls(calls: &[&ModuleCall], before: &RequirementsBefore) -> Vec<Diagnostic> {
+    let mut notes = Vec::new();
+    let called_before: BTreeSet<&String> = before.sources.values().flatten().collect();
     let mut places = BTreeSet::new();
-    for call in &calls {
-        keys.insert(&call.key);
+    for call in calls {
         let source = call.shown_source();
         let name = call.name();
         let old = before.sources.get(&call.key).map(Vec::as_slice);
         let message = match old.unwrap_or_default() {
             old if old.contains(&source) => continue,
             [old, ..] => format!("{name} {old} → {source}"),
-            [] if known.contains(&source) => continue,
+            [] if called_before.contains(&source) => continue,
             [] => format!("{name} {source} is called"),
         };
         // Where the same text was read in both dialects, one note stands for both.
@@ -235,35 +239,42 @@ fn check_calls(root: &AuditedRoot<'_>, before: &Reading) -> Vec<Diagnostic> {
             file: call.location.path(),
             start: call.location.span.start,
         };
-        if !places.insert(place) {
-            continue;
-        }
-        notes.push(decision(message, &call.location));
-    }
-    for (index, commit) in root.declared.own_commits.iter().enumerate() {
-        let old = before.own_commits.get(index);
-        if let Some(old) = old
-            && old.source != commit.source
-        {
-            let directory = root.module.path().display();
-            let message = format!(
-                "the module of {directory} {} → {}",
-                old.source, commit.source
-            );
-            notes.push(decision(message, &commit.location));
+        if places.insert(place) {
+            notes.push(decision_note(message, &call.location));
         }
     }
+    notes
+}
+
+/// Returns the decisions about modules in commits of the user's own repository.
+fn check_own_commits(root: &AuditedRoot<'_>, before: &RequirementsBefore) -> Vec<Diagnostic> {
+    let mut notes = Vec::new();
+    let directory = root.module.path().display();
+    for (old, now) in before.own_commits.iter().zip(&root.declared.own_commits) {
+        if old.source != now.source {
+            let message = format!("the module of {directory} {} → {}", old.source, now.source);
+            notes.push(decision_note(message, &now.location));
+        }
+    }
+    notes
+}
+
+/// Returns the decisions about calls that are gone. If a different call has the same source, the
+/// call was renamed.
+fn check_removed_calls(
+    root: &AuditedRoot<'_>,
+    calls: &[&ModuleCall],
+    before: &RequirementsBefore,
+) -> Vec<Diagnostic> {
+    let mut notes = Vec::new();
     for (key, sources) in &before.sources {
-        let is_called_elsewhere = calls
+        let is_called = calls
             .iter()
-            .any(|call| sources.contains(&call.shown_source()));
-        if !keys.contains(key)
-            && !is_called_elsewhere
-            && let Some(source) = sources.first()
-        {
+            .any(|call| call.key == *key || sources.contains(&call.shown_source()));
+        if !is_called && let Some(source) = sources.first() {
             let name = lockfile::module_name(key);
             let message = format!("{name} {source} is no longer called");
-            notes.push(decision(message, &own_file(root)));
+            notes.push(decision_note(message, &own_file(root)));
         }
     }
     notes
@@ -277,9 +288,14 @@ struct CallPlace<'a> {
     start: usize,
 }
 
-/// Returns the decisions about the place of the state, which decides on providers, too. A store
-/// that no state of the base is in cannot be decided.
-fn check_storage(root: &AuditedRoot<'_>, base: &Base<'_>, before: &Reading) -> Vec<Diagnostic> {
+/// Returns the decisions about the place of the state, which decides on providers, too. A finding
+/// that an owner has to allow is about a store that no state of the base is in, or about arguments
+/// that may have other values.
+fn check_storage(
+    root: &AuditedRoot<'_>,
+    base: &Base<'_>,
+    before: &RequirementsBefore,
+) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let storages = &root.declared.storages;
     let directory = root.module.path().display();
@@ -297,10 +313,14 @@ fn check_storage(root: &AuditedRoot<'_>, base: &Base<'_>, before: &Reading) -> V
             continue;
         }
         let changes = changes.join(", ");
-        let is_known = |known: &StateStorage| known.has_store_of(storage);
-        if is_known(&old) || base.facts.readings.whole().storages.iter().any(is_known) {
+        let mut is_store_known = old.has_store_of(storage);
+        if !is_store_known {
+            let mut known = base.facts.readings.whole_base().storages.iter();
+            is_store_known = known.any(|known| known.has_store_of(storage));
+        }
+        if is_store_known {
             let message = format!("the state of {directory} moves: {changes}");
-            findings.push(decision(message, &location));
+            findings.push(decision_note(message, &location));
             continue;
         }
         let message = format!(
@@ -310,7 +330,7 @@ fn check_storage(root: &AuditedRoot<'_>, base: &Base<'_>, before: &Reading) -> V
     }
     if storages.is_empty() && !before.storages.is_empty() {
         let message = format!("the state of {directory} moves to files beside the configuration");
-        findings.push(decision(message, &own_file(root)));
+        findings.push(decision_note(message, &own_file(root)));
     }
     findings
 }
@@ -325,13 +345,12 @@ fn state_moved(message: String, location: Location) -> Diagnostic {
         .help(help.and(RunOption::Warn(Code::NotDecided)))
 }
 
-/// Returns the decision that the state of a new root module is in a store of its own.
+/// Returns a note for each state of a new root module in a store that the base does not use.
 fn check_new_storage(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
     for storage in &root.declared.storages {
-        let is_known = |known: &StateStorage| known.has_store_of(storage);
-        let storages = &base.facts.readings.whole().storages;
-        if storages.iter().any(is_known) {
+        let storages = &base.facts.readings.whole_base().storages;
+        if storages.iter().any(|known| known.has_store_of(storage)) {
             continue;
         }
         let which = match storage.changes_from_nearest(storages) {
@@ -342,7 +361,7 @@ fn check_new_storage(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic>
         let message =
             format!("the state of {directory} is in a store that the base does not use: {which}");
         let location = storage.location.clone().unwrap_or_else(|| own_file(root));
-        notes.push(decision(message, &location));
+        notes.push(decision_note(message, &location));
     }
     notes
 }
@@ -361,7 +380,7 @@ impl ModuleCall {
 
 /// The note that root modules were removed with everything in their directories, or are in
 /// different directories now.
-pub(super) fn removed_roots(
+pub(super) fn removed_roots_note(
     change: &ReviewedChange,
     directory: &Path,
     roots: &BTreeSet<&Path>,
@@ -380,14 +399,14 @@ pub(super) fn removed_roots(
         });
     }
     if let [only] = &notes[..] {
-        return decision(only.clone(), &location);
+        return decision_note(only.clone(), &location);
     }
     let count = roots.len();
     let message = format!("{} was removed, with {count} root modules", name(directory));
     notes.truncate(MOST_NAMED);
     notes
         .into_iter()
-        .fold(decision(message, &location), Diagnostic::note)
+        .fold(decision_note(message, &location), Diagnostic::note)
 }
 
 /// The directory of a new lock file that has the bytes of the lock file of a removed directory.
@@ -407,7 +426,7 @@ fn moved_to<'a>(change: &'a ReviewedChange, directory: &Path) -> Option<&'a Path
 }
 
 /// A note about a decision.
-pub(super) fn decision(message: String, location: &Location) -> Diagnostic {
-    let note = finding_at(Code::DecisionChanged, message, location, "");
+pub(super) fn decision_note(message: String, location: &Location) -> Diagnostic {
+    let note = finding_at(Code::DecisionChanged, message, location);
     note.help("make sure that this is intended")
 }

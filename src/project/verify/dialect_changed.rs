@@ -25,12 +25,15 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     ) {
         return Vec::new();
     }
-    let Some((base, now)) = root.base.as_ref().zip(lock_bytes.as_deref()) else {
+    let Some(base) = &root.base else {
+        return Vec::new();
+    };
+    let Some(now) = lock_bytes else {
         return Vec::new();
     };
     let showed_dialect = lockfile::detect_dialect(base.lock_file.bytes).is_some();
-    let what = match lockfile::detect_dialect(now) {
-        Some(now) if now != *dialect => format!("is for {} now", now.name()),
+    let difference = match lockfile::detect_dialect(now) {
+        Some(other) if other != *dialect => format!("is for {} now", other.name()),
         None if root.lock_file_state == FileState::Readable && showed_dialect => {
             format!("does not show any more that it is for {}", dialect.name())
         }
@@ -40,7 +43,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         "this change is checked by the rules of {}, as the base is",
         dialect.name()
     );
-    let message = Message::naming(lock_path, |path| format!("{path} {what}; {rules}"));
+    let message = Message::naming(lock_path, |path| format!("{path} {difference}; {rules}"));
     let help =
         Help::text("if this is intended, set the dialect in provlock.toml first, or pass it with ");
     let finding = Diagnostic::not_decided(Reason::DialectChanged, message)

@@ -25,21 +25,23 @@ pub(super) fn state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
                 report.findings.push(warning.clone());
             }
         }
-        report.not_shared = check_missing(root);
+        report.not_shared = findings_about_missing_lock_file(root);
         report.needs_lock_file = root.needs_lock_file();
         return;
     }
     let path = &root.module.lock_path;
     match root.tracked.lock_file {
-        Tracking::Untracked => report.findings.push(untracked_file(path, LOCK_FILE_NAME)),
-        Tracking::Ignored => report.not_shared = vec![ignored_file(path, LOCK_FILE_NAME)],
+        Tracking::Untracked => report
+            .findings
+            .push(finding_untracked_file(path, LOCK_FILE_NAME)),
+        Tracking::Ignored => report.not_shared = vec![finding_ignored_file(path, LOCK_FILE_NAME)],
         Tracking::Tracked | Tracking::Unknown => {}
     }
 }
 
-/// The missing lock file of a configuration that requires providers, and warnings about
-/// requirements that are not known.
-fn check_missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+/// Findings about the missing lock file of a configuration that requires providers, and about
+/// requirements that are not known. None if a lock file may be omitted.
+fn findings_about_missing_lock_file(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     if root.lock_file_need != LockFileNeed::Always {
         return Vec::new();
     }
@@ -50,17 +52,17 @@ fn check_missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         ..
     } = root.requirements();
     let mut declarations = Vec::new();
-    let mut count = 0;
+    let mut provider_count = 0;
     for (address, requirement) in providers {
         if !root.dev_overrides.contains_key(address) {
             declarations.extend(&requirement.declarations);
-            count += 1;
+            provider_count += 1;
         }
     }
-    let what = if count == 1 {
+    let required = if provider_count == 1 {
         "a provider".to_owned()
     } else {
-        format!("{count} providers")
+        format!("{provider_count} providers")
     };
 
     let mut findings = Vec::new();
@@ -71,7 +73,7 @@ fn check_missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     });
     if let Some(first) = declarations.first() {
         let message = Message::naming(&root.module.lock_path, |path| {
-            format!("{path} is missing, and the configuration requires {what}")
+            format!("{path} is missing, and the configuration requires {required}")
         });
         let finding = Diagnostic::finding(Code::LockFileMissing, message)
             .shared(format!(
@@ -94,10 +96,12 @@ fn check_missing(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 /// A lock file of modules that git does not track.
 pub(super) fn untracked_modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let path = &root.module.module_lock_path;
-    let has_file = root.modules.is_some() && root.module.module_lock_bytes.is_some();
+    let has_file = root.module_lock_file.is_some() && root.module.module_lock_bytes.is_some();
     match root.tracked.module_lock_file {
-        Tracking::Untracked if has_file => vec![untracked_file(path, MODULE_LOCK_FILE_NAME)],
-        Tracking::Ignored if has_file => vec![ignored_file(path, MODULE_LOCK_FILE_NAME)],
+        Tracking::Untracked if has_file => {
+            vec![finding_untracked_file(path, MODULE_LOCK_FILE_NAME)]
+        }
+        Tracking::Ignored if has_file => vec![finding_ignored_file(path, MODULE_LOCK_FILE_NAME)],
         _ => Vec::new(),
     }
 }
@@ -106,7 +110,7 @@ pub(super) fn untracked_modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 pub(super) fn draft(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let path = root.module.lock_path.with_file_name(DRAFT_LOCK_FILE_NAME);
     let is_own = root.module.found.lock_name.is_none();
-    if !is_own || !root.packages.tree().has(&path) {
+    if !is_own || !root.module_cache.tree().has(&path) {
         return Vec::new();
     }
     let message = format!("{} is not read: its format is a draft", path.display());
@@ -129,13 +133,16 @@ pub(super) fn checks_without_git(root: &AuditedRoot<'_>, report: &mut VerifiedRo
         return;
     };
     let mut codes = Vec::new();
-    let has_module_lock_file = root.modules.is_some() && root.module.module_lock_bytes.is_some();
+    let has_module_lock_file =
+        root.module_lock_file.is_some() && root.module.module_lock_bytes.is_some();
     let has_lock_file = root.module.lock_bytes.is_some() || has_module_lock_file;
-    if has_lock_file && is_error(Code::UntrackedLockFile, obstacle, root, report) {
+    if has_lock_file && would_be_error(Code::UntrackedLockFile, obstacle, root, report) {
         codes.push(Code::UntrackedLockFile);
     }
-    // Git need not know a directory that is not there.
-    if has_data_directory(root) && is_error(Code::TrackedDataDirectory, obstacle, root, report) {
+    // Git need not know a data directory that is not there.
+    if has_data_directory(root)
+        && would_be_error(Code::TrackedDataDirectory, obstacle, root, report)
+    {
         codes.push(Code::TrackedDataDirectory);
     }
     if codes.is_empty() {
@@ -158,7 +165,7 @@ pub(super) fn checks_without_git(root: &AuditedRoot<'_>, report: &mut VerifiedRo
 
 /// Whether a finding with this code would be an error. Outside of a repository nothing is tracked,
 /// which is an error only if the code itself is denied.
-fn is_error(
+fn would_be_error(
     code: Code,
     obstacle: &Obstacle,
     root: &AuditedRoot<'_>,
@@ -180,12 +187,12 @@ fn has_data_directory(root: &AuditedRoot<'_>) -> bool {
     let names = [Path::new(DATA_DIRECTORY), &root.module.data_directory];
     names.into_iter().any(|name| {
         let path = files::join(&root.module.lock_directory, name);
-        let entries = root.packages.tree().entries(&path);
+        let entries = root.module_cache.tree().entries(&path);
         entries.is_ok_and(|entries| !entries.is_empty())
     })
 }
 
-fn untracked_file(path: &Path, name: &str) -> Diagnostic {
+fn finding_untracked_file(path: &Path, name: &str) -> Diagnostic {
     let add = Remedy::AddToGit {
         files: vec![path.to_owned()],
         force: false,
@@ -193,7 +200,7 @@ fn untracked_file(path: &Path, name: &str) -> Diagnostic {
     about_file(path, name, "git does not track").help(add)
 }
 
-fn ignored_file(path: &Path, name: &str) -> Diagnostic {
+fn finding_ignored_file(path: &Path, name: &str) -> Diagnostic {
     let add = Remedy::AddToGit {
         files: vec![path.to_owned()],
         force: true,
@@ -216,19 +223,19 @@ pub(super) fn hashes<T: EntryKind>(entries: &[Entry<T>], dialect: Dialect) -> Ve
         for (hash, location) in &entry.hashes {
             if !hash.is_known() {
                 let message = format!("unknown scheme of the hash {hash}");
-                let warning = finding_at(Code::UnknownHashScheme, message, location, "");
+                let warning = finding_at(Code::UnknownHashScheme, message, location);
                 findings.push(warning.help("remove the hash unless a newer tool recorded it"));
             } else if !hash.is_well_formed() {
                 findings.push(malformed_hash::<T>(hash, location));
             }
         }
-        findings.extend(order(entry, dialect));
+        findings.extend(finding_unsorted_hashes(entry, dialect));
     }
     findings
 }
 
-/// The first hash of an entry that is unsorted or duplicated.
-fn order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic> {
+/// The finding about the first hash of an entry that is unsorted or duplicated.
+fn finding_unsorted_hashes<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic> {
     if entry
         .hashes
         .is_sorted_by(|(hash, _), (next, _)| hash < next)
@@ -249,7 +256,8 @@ fn order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Diagnostic>
         let pattern = Pattern::text("the hashes of ")
             .and_names(T::BLOCK, [T::name(&entry.address, dialect)])
             .and_text(" are unsorted or duplicated");
-        let warning = finding_at(Code::UnsortedHashes, pattern, location, label);
+        let warning =
+            Diagnostic::finding(Code::UnsortedHashes, pattern).at(location.clone(), label);
         return Some(warning.help(Remedy::RepairLockFile));
     }
     None

@@ -13,10 +13,12 @@ pub(super) enum Effect {
     NotDecided(String),
 }
 
-pub(super) fn decided(effect: &str) -> Effect {
-    Effect::Decided(effect.to_owned())
-}
+impl Effect {
+    pub(super) fn decided(verb_phrase: &str) -> Self {
+        Self::Decided(verb_phrase.to_owned())
+    }
 
-pub(super) fn not_decided(effect: &str) -> Effect {
-    Effect::NotDecided(effect.to_owned())
+    pub(super) fn not_decided(verb_phrase: &str) -> Self {
+        Self::NotDecided(verb_phrase.to_owned())
+    }
 }

@@ -22,9 +22,10 @@ struct Ignore<T: EntryKind> {
     location: Location,
 }
 
-/// Removes the findings that comments in a lock file suppress; `about` returns the entry of a
-/// finding. In a change under review, a comment applies only if the named revision has it, about
-/// the same entry. Returns the findings about comments, with their entries.
+/// Removes the findings that comments in a lock file suppress, and counts them. `about` returns the
+/// entry of a finding. In a change under review, a comment applies only if the named revision has
+/// it, about the same entry. Returns the findings about comments, with their entries: a comment is
+/// invalid, new, or suppresses no finding of a code in `looked_for`.
 pub(super) fn apply<T: EntryKind>(
     lock_file: &LockFileOf<T>,
     base: Option<&BaseLockFile<'_, T>>,
@@ -33,7 +34,7 @@ pub(super) fn apply<T: EntryKind>(
     report: &mut VerifiedRoot,
     about: impl Fn(&Diagnostic) -> Option<T::Address>,
 ) -> Vec<(Option<T::Address>, Diagnostic)> {
-    let comments = read(lock_file);
+    let comments = read_comments(lock_file);
     // A change must not suppress the findings about itself.
     let approved = base.map(approved_ignores);
     let mut applied = Vec::new();
@@ -47,7 +48,8 @@ pub(super) fn apply<T: EntryKind>(
         if is_approved {
             applied.push(ignore);
         } else {
-            new.push((Some(ignore.address.clone()), ignore.applies_later(dialect)));
+            let finding = ignore.finding_applies_later(dialect);
+            new.push((Some(ignore.address), finding));
         }
     }
 
@@ -73,7 +75,7 @@ pub(super) fn apply<T: EntryKind>(
     }
     for (ignore, is_used) in applied.iter().zip(is_used) {
         if !is_used && looked_for.contains(&ignore.code) {
-            findings.push((Some(ignore.address.clone()), ignore.unused(dialect)));
+            findings.push((Some(ignore.address.clone()), ignore.finding_unused(dialect)));
         }
     }
     findings.extend(new);
@@ -86,7 +88,7 @@ fn approved_ignores<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Vec<Ignore<T>> 
         return Vec::new();
     }
     match &base.approved().lock_file {
-        Some(approved) => read(approved).ignores,
+        Some(approved) => read_comments(approved).ignores,
         None => Vec::new(),
     }
 }
@@ -98,8 +100,9 @@ struct Comments<T: EntryKind> {
     invalid: Vec<Diagnostic>,
 }
 
-/// Reads the comments of a lock file.
-fn read<T: EntryKind>(lock_file: &LockFileOf<T>) -> Comments<T> {
+/// Reads the comments for provlock in a lock file. A comment that is not valid, or does not stand
+/// above an entry, becomes a finding.
+fn read_comments<T: EntryKind>(lock_file: &LockFileOf<T>) -> Comments<T> {
     let mut comments = Comments {
         ignores: Vec::new(),
         invalid: Vec::new(),
@@ -121,7 +124,7 @@ fn read<T: EntryKind>(lock_file: &LockFileOf<T>) -> Comments<T> {
         else {
             continue;
         };
-        let (code, message) = match (codes(text.trim()), entry) {
+        let (code, message) = match (parse_codes(text.trim()), entry) {
             (Ok(codes), Some(entry)) => {
                 for code in codes {
                     comments.ignores.push(Ignore {
@@ -139,7 +142,7 @@ fn read<T: EntryKind>(lock_file: &LockFileOf<T>) -> Comments<T> {
             }
             (Err(message), _) => (Code::InvalidIgnore, message),
         };
-        let invalid = finding_at(code, message, &location, "");
+        let invalid = finding_at(code, message, &location);
         comments.invalid.push(invalid.help(USAGE));
     }
     comments
@@ -151,27 +154,27 @@ impl<T: EntryKind> Ignore<T> {
         self.code == other.code && self.address == other.address
     }
 
-    fn unused(&self, dialect: Dialect) -> Diagnostic {
+    fn finding_unused(&self, dialect: Dialect) -> Diagnostic {
         let code = self.code;
         let name = T::name(&self.address, dialect);
         let message = format!("this comment ignores {code}, but {name} has no such finding");
-        finding_at(Code::UnusedIgnore, message, &self.location, "").help("remove it")
+        finding_at(Code::UnusedIgnore, message, &self.location).help("remove it")
     }
 
-    fn applies_later(&self, dialect: Dialect) -> Diagnostic {
+    fn finding_applies_later(&self, dialect: Dialect) -> Diagnostic {
         let code = self.code;
         let name = T::name(&self.address, dialect);
         let message = format!(
             "the comment that ignores {code} for {name} is new; this change is checked without it"
         );
-        let warning = finding_at(Code::PolicyChanged, message, &self.location, "");
+        let warning = finding_at(Code::PolicyChanged, message, &self.location);
         warning.help("review its reason: it applies from the next change on")
     }
 }
 
 /// Parses `ignore[CODE, …] REASON`, and returns the codes. The error is a message about the
 /// comment.
-fn codes(text: &str) -> Result<Vec<Code>, String> {
+fn parse_codes(text: &str) -> Result<Vec<Code>, String> {
     const INVALID: &str = "this comment is not valid";
     let after_keyword = text.strip_prefix("ignore").ok_or(INVALID)?;
     let after_bracket = after_keyword

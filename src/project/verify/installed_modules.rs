@@ -17,37 +17,40 @@ use crate::system::tree::{Kind, Tree};
 use crate::system::{boundary, parallel};
 
 /// A call with its entry and the directory of its installed package.
-struct Copy<'a> {
+struct InstalledCopy<'a> {
     call: &'a ModuleCall,
     entry: &'a Entry<LockedModule>,
     directory: PathBuf,
 }
 
-/// Compares the installed copy of each call that matches its entry.
+/// Adds the findings about the installed copies of calls, each with its entry, and about the list
+/// of them in modules.json. Counts the copies.
 pub(super) fn check(
     root: &AuditedRoot<'_>,
     calls: &[(&ModuleCall, &Entry<LockedModule>)],
     report: &mut VerifiedRoot,
 ) {
-    let top = join(
+    let modules_directory = join(
         root.module.path(),
         root.module.data_directory.join("modules"),
     );
-    if root.packages.boundary.is_outside(&top) {
-        report.findings.push(boundary::outside_error(&top));
+    if root.module_cache.boundary.is_outside(&modules_directory) {
+        report
+            .findings
+            .push(boundary::outside_error(&modules_directory));
         return;
     }
     // Each path of calls is installed once.
-    let mut by_key: BTreeMap<&String, &(&ModuleCall, &Entry<LockedModule>)> = BTreeMap::new();
-    for locked_call in calls {
-        by_key.insert(&locked_call.0.key, locked_call);
+    let mut by_key = BTreeMap::new();
+    for &(call, entry) in calls {
+        by_key.insert(&call.key, (call, entry));
     }
     let mut present = Vec::new();
     let mut absent = Vec::new();
-    for &&(call, entry) in by_key.values() {
-        let directory = top.join(&call.key);
+    for (call, entry) in by_key.into_values() {
+        let directory = modules_directory.join(&call.key);
         let is_present = Tree::Work.has(&directory);
-        let copy = Copy {
+        let copy = InstalledCopy {
             call,
             entry,
             directory,
@@ -60,22 +63,24 @@ pub(super) fn check(
     }
 
     report.installed += present.len();
-    match Manifest::read(&top.join("modules.json")) {
+    match Manifest::read(&modules_directory.join("modules.json")) {
         Ok(manifest) => {
             let findings = differences_from_manifest(root, &manifest, &present);
             report.findings.extend(findings);
         }
         Err(errors) => report.errors.extend(errors),
     }
-    report.findings.extend(not_installed(&absent, &top));
-    report.findings.extend(differing(root, &present));
+    report
+        .findings
+        .extend(finding_not_installed(&absent, &modules_directory));
+    report.findings.extend(differing_copies(root, &present));
 }
 
-fn help() -> Help {
+fn reinstall_help() -> Help {
     Help::text("install what is locked with ").and(Remedy::Run(vec!["get".to_owned()]))
 }
 
-fn not_installed(absent: &[Copy<'_>], top: &Path) -> Option<Diagnostic> {
+fn finding_not_installed(absent: &[InstalledCopy<'_>], top: &Path) -> Option<Diagnostic> {
     let first = absent.first()?;
     let names = few(absent
         .iter()
@@ -84,46 +89,65 @@ fn not_installed(absent: &[Copy<'_>], top: &Path) -> Option<Diagnostic> {
     let message = Message::naming(top, |top| format!("{names} {verb} not installed in {top}"));
     let warning =
         Diagnostic::finding(Code::ModuleNotInstalled, message).at(first.entry.block.clone(), "");
-    Some(warning.help(help()))
+    Some(warning.help(reinstall_help()))
 }
 
-/// Findings about modules.json: entries that make OpenTofu and Terraform load a different
-/// directory, calls without an entry, and entries without a call.
+/// Findings about modules.json: records of a different directory, source or version, which OpenTofu
+/// and Terraform would load instead; installed copies without a record; records without a call.
 fn differences_from_manifest(
     root: &AuditedRoot<'_>,
     manifest: &Manifest,
-    copies: &[Copy<'_>],
+    copies: &[InstalledCopy<'_>],
 ) -> Vec<Diagnostic> {
     let mut findings = BTreeMap::new();
     for copy in copies {
         let key = &copy.call.key;
         let finding = match manifest.modules.get(key) {
-            Some(record) => wrong_record(root, record, copy),
-            None => Some(not_listed(copy)),
+            Some(record) => finding_wrong_record(root, record, copy),
+            None => Some(finding_not_listed(copy)),
         };
         if let Some(finding) = finding {
             findings.insert(key, finding);
         }
     }
-    // Other calls, too, must be listed where `get` installs them.
+    for (key, finding) in moved_calls(root, manifest) {
+        findings.entry(key).or_insert(finding);
+    }
+    let mut findings: Vec<_> = findings.into_values().collect();
+    findings.extend(finding_uncalled_records(root, manifest));
+    findings
+}
+
+/// Findings about calls whose module is read from one directory and listed in a different one, by
+/// the keys of the calls. A call without an installed copy, such as a call of a local module, may
+/// be listed, too.
+fn moved_calls<'a>(
+    root: &'a AuditedRoot<'_>,
+    manifest: &Manifest,
+) -> Vec<(&'a String, Diagnostic)> {
+    let mut moved = Vec::new();
     for ModuleCall { key, directory, .. } in &root.requirements().calls {
         if let Some(directory) = directory
             && let Some(record) = manifest.modules.get(key)
-            && canonical_in(root, &record.dir) != canonical_in(root, directory)
+            && canonical_below_root(root, &record.dir) != canonical_below_root(root, directory)
         {
             let location = Location::of_file(&root.module.module_lock_path);
-            let error = differs_from_list(is_elsewhere(key, record), location);
-            findings.entry(key).or_insert(error);
+            moved.push((
+                key,
+                finding_wrong_list(elsewhere_message(key, record), location),
+            ));
         }
     }
-    let mut findings: Vec<_> = findings.into_values().collect();
-    findings.extend(uncalled(root, manifest));
-    findings
+    moved
 }
 
 /// The finding about a record in modules.json with a different directory, or with a different
 /// source or version than the call.
-fn wrong_record(root: &AuditedRoot<'_>, record: &Installed, copy: &Copy<'_>) -> Option<Diagnostic> {
+fn finding_wrong_record(
+    root: &AuditedRoot<'_>,
+    record: &Installed,
+    copy: &InstalledCopy<'_>,
+) -> Option<Diagnostic> {
     let ModuleCall {
         key,
         source,
@@ -131,8 +155,8 @@ fn wrong_record(root: &AuditedRoot<'_>, record: &Installed, copy: &Copy<'_>) -> 
         ..
     } = copy.call;
     let directory = canonical_or_given(&copy.directory);
-    let message = if !canonical_in(root, &record.dir).starts_with(directory) {
-        is_elsewhere(key, record)
+    let message = if !canonical_below_root(root, &record.dir).starts_with(directory) {
+        elsewhere_message(key, record)
     } else if !record.meets(source, constraints, root.module.dialect) {
         format!(
             "module \"{key}\" is installed as {}, which differs from its call",
@@ -141,38 +165,39 @@ fn wrong_record(root: &AuditedRoot<'_>, record: &Installed, copy: &Copy<'_>) -> 
     } else {
         return None;
     };
-    Some(differs_from_list(message, copy.entry.block.clone()))
+    Some(finding_wrong_list(message, copy.entry.block.clone()))
 }
 
-fn not_listed(copy: &Copy<'_>) -> Diagnostic {
+fn finding_not_listed(copy: &InstalledCopy<'_>) -> Diagnostic {
     let key = &copy.call.key;
     let message =
         format!("module \"{key}\" is not in the list of installed modules, so init fetches it");
     Diagnostic::finding(Code::ModuleNotInstalled, message)
         .at(copy.entry.block.clone(), "")
-        .help(help())
+        .help(reinstall_help())
 }
 
-fn is_elsewhere(key: &str, record: &Installed) -> String {
+fn elsewhere_message(key: &str, record: &Installed) -> String {
     format!(
         "the list of installed modules has module \"{key}\" in {}",
         record.dir.display()
     )
 }
 
-fn differs_from_list(message: String, location: Location) -> Diagnostic {
+fn finding_wrong_list(message: String, location: Location) -> Diagnostic {
     Diagnostic::finding(Code::ModuleDiffers, message)
         .at(location, "")
-        .help(help())
+        .help(reinstall_help())
 }
 
 /// The canonical path of a directory that is given relative to the root module.
-fn canonical_in(root: &AuditedRoot<'_>, path: &Path) -> PathBuf {
+fn canonical_below_root(root: &AuditedRoot<'_>, path: &Path) -> PathBuf {
     canonical_or_given(&join(root.module.path(), path))
 }
 
-/// The finding for records in modules.json that belong to no call, unless some calls are not known.
-fn uncalled(root: &AuditedRoot<'_>, manifest: &Manifest) -> Option<Diagnostic> {
+/// The finding for records in modules.json that belong to no call; `None` if there are none, or if
+/// some calls are not known.
+fn finding_uncalled_records(root: &AuditedRoot<'_>, manifest: &Manifest) -> Option<Diagnostic> {
     let requirements = root.requirements();
     if requirements.is_incomplete {
         return None;
@@ -194,14 +219,15 @@ fn uncalled(root: &AuditedRoot<'_>, manifest: &Manifest) -> Option<Diagnostic> {
     );
     let warning = Diagnostic::finding(Code::ModuleNotCompared, message)
         .at(Location::of_file(&root.module.module_lock_path), "")
-        .help(help());
+        .help(reinstall_help());
     Some(warning)
 }
 
-/// Copies that differ from the locked packages.
-fn differing(root: &AuditedRoot<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
+/// Findings about copies that differ from the locked packages, or that git changed when it checked
+/// them out.
+fn differing_copies(root: &AuditedRoot<'_>, copies: &[InstalledCopy<'_>]) -> Vec<Diagnostic> {
     let cores = parallel::cores();
-    let listings = parallel::map(copies.iter().collect(), cores, Copy::listing);
+    let listings = parallel::map(copies.iter().collect(), cores, InstalledCopy::listing);
 
     // A copy with the locked hash shows how others of its package differ.
     let mut twins: BTreeMap<_, &Listing> = BTreeMap::new();
@@ -214,24 +240,26 @@ fn differing(root: &AuditedRoot<'_>, copies: &[Copy<'_>]) -> Vec<Diagnostic> {
     }
 
     let pairs = copies.iter().zip(&listings).collect();
-    let differing = parallel::map(pairs, cores, |(copy, listing)| {
+    let findings = parallel::map(pairs, cores, |(copy, listing)| {
         let twin = twins.get(&package_of(copy)).copied();
         let comparison = match listing {
-            Ok(listing) => compare(root, copy, listing, twin),
+            Ok(listing) => compare_copy(root, copy, listing, twin),
             Err(why) => Comparison::Different(why.clone()),
         };
         match comparison {
-            Comparison::Different(why) => Some(differs(copy, listing.as_ref().ok(), &why)),
+            Comparison::Different(why) => {
+                Some(finding_copy_differs(copy, listing.as_ref().ok(), &why))
+            }
             Comparison::Same { not_compared } if !not_compared.is_empty() => {
-                Some(partly_compared(copy, &not_compared))
+                Some(finding_partly_compared(copy, &not_compared))
             }
             Comparison::Same { .. } => None,
         }
     });
-    differing.into_iter().flatten().collect()
+    findings.into_iter().flatten().collect()
 }
 
-impl Copy<'_> {
+impl InstalledCopy<'_> {
     /// Reads the files of the copy. The error is a verb phrase.
     fn listing(&self) -> Result<Listing, String> {
         let kind = Tree::Work.own_kind(&self.directory);
@@ -248,7 +276,7 @@ impl Copy<'_> {
 }
 
 /// Package and hashes that copies of the same release share.
-fn package_of<'a>(copy: &Copy<'a>) -> (&'a String, &'a BTreeSet<Hash>) {
+fn package_of<'a>(copy: &InstalledCopy<'a>) -> (&'a String, &'a BTreeSet<Hash>) {
     (&copy.entry.locked.package, &copy.entry.locked.hashes)
 }
 
@@ -256,9 +284,9 @@ fn package_of<'a>(copy: &Copy<'a>) -> (&'a String, &'a BTreeSet<Hash>) {
 /// files of the locked package, if that is on this machine.
 ///
 /// `twin` is a copy of the same package that has the locked hash.
-fn compare(
+fn compare_copy(
     root: &AuditedRoot<'_>,
-    copy: &Copy<'_>,
+    copy: &InstalledCopy<'_>,
     listing: &Listing,
     twin: Option<&Listing>,
 ) -> Comparison {
@@ -282,7 +310,7 @@ fn compare(
         return installed_copy::compare(listing, twin, is_from_git);
     }
     // No copy here is whole, so that the package itself shows how this one differs.
-    if let Some(fetcher) = &root.packages.fetcher
+    if let Some(fetcher) = &root.module_cache.fetcher
         && let Some(package) =
             fetcher.locked_package_here(&copy.call.source, locked, &copy.directory)
         && let Ok(locked_listing) = package_hash::listing(&package)
@@ -293,8 +321,8 @@ fn compare(
 }
 
 /// The finding for files that git changed when it checked the copy out.
-fn partly_compared(copy: &Copy<'_>, files: &[String]) -> Diagnostic {
-    let Copy {
+fn finding_partly_compared(copy: &InstalledCopy<'_>, files: &[String]) -> Diagnostic {
+    let InstalledCopy {
         call,
         entry,
         directory,
@@ -312,7 +340,11 @@ fn partly_compared(copy: &Copy<'_>, files: &[String]) -> Diagnostic {
 }
 
 /// The finding about a copy that is not the locked package. `why` continues the message.
-fn differs(copy: &Copy<'_>, listing: Option<&Listing>, why: &str) -> Diagnostic {
+fn finding_copy_differs(
+    copy: &InstalledCopy<'_>,
+    listing: Option<&Listing>,
+    why: &str,
+) -> Diagnostic {
     let HashesByScheme {
         h1,
         zh: _,
@@ -327,7 +359,7 @@ fn differs(copy: &Copy<'_>, listing: Option<&Listing>, why: &str) -> Diagnostic 
     let mut error = Diagnostic::finding(Code::ModuleDiffers, message)
         .at(copy.entry.block.clone(), "")
         .note(format!("locked hash: {}", locked.join(", ")))
-        .help(help());
+        .help(reinstall_help());
     if let Some(listing) = listing {
         error = error.note(format!("installed hash: {}", listing.h1()));
     }

@@ -6,8 +6,9 @@ use crate::packages::archive;
 use crate::provider::AddressParts;
 use crate::system::{Tree, files};
 
-/// Installed packages of locked versions whose `h1:` is not recorded, and packages that cannot be
-/// read. An entry without an `h1:` cannot be compared with unpacked packages.
+/// Adds findings about installed packages of locked versions whose `h1:` is not recorded, and about
+/// packages that cannot be read. Counts the entries with and without packages; an entry without an
+/// `h1:` cannot be compared with unpacked packages.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if !root.options.check_installed {
         return;
@@ -51,7 +52,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             };
             let message = format!(
                 "the installed package of {} matches no recorded hash",
-                root.release(entry)
+                root.release_name(entry)
             );
             let package = package.display();
             let help = Help::text(format!("remove {package}, then run"));
@@ -62,7 +63,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
                 help.and_text(": ")
                     .and(Remedy::InstallProviders(module.dialect))
             };
-            let error = finding_at(Code::InstalledPackageDiffers, message, &entry.block, "")
+            let error = finding_at(Code::InstalledPackageDiffers, message, &entry.block)
                 .note(format!("{package}: {why}"))
                 .help(help);
             report.findings.push(error);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::file_effect::{Effect, MAX_SIZE, not_decided};
+use super::file_effect::{Effect, MAX_SIZE};
 use crate::system::Tree;
 
 /// Beginnings of files that git clones from: bundles, and files with the path of a repository.
@@ -22,7 +22,7 @@ pub(super) fn effect(inside: &Path, path: &Path) -> Option<Effect> {
     let is_bundle = path.extension().is_some_and(|end| end == "bundle");
     if is_of_repository || is_bundle || may_be_cloned(path) {
         let effect = "is at a path like a URL, where git finds it in place of a remote repository";
-        return Some(not_decided(effect));
+        return Some(Effect::not_decided(effect));
     }
     None
 }

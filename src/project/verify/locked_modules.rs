@@ -6,7 +6,7 @@ use super::audited_root::{AuditedRoot, VerifiedRoot, finding_at};
 use super::file;
 use super::installed_modules;
 use super::requests::{self, LockedRequest};
-use super::requirements::constraints_differ;
+use super::requirements::finding_constraints_differ;
 use crate::configuration::ModuleCall;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Message, Remedy, Result, Severity};
@@ -23,9 +23,11 @@ type LockedCall<'a> = (&'a ModuleCall, &'a Entry<LockedModule>);
 
 /// Checks the lock file of modules, by itself and beside the configuration.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
-    let Some(modules) = &root.modules else { return };
-    report.findings.extend(modules.diagnostics.iter().cloned());
-    let Some(lock_file) = &modules.lock_file else {
+    let Some(parsed) = &root.module_lock_file else {
+        return;
+    };
+    report.findings.extend(parsed.diagnostics.iter().cloned());
+    let Some(lock_file) = &parsed.lock_file else {
         return;
     };
     let entries = lock_file.entries();
@@ -34,13 +36,13 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         .findings
         .extend(file::hashes(entries, root.module.dialect));
     for entry in entries {
-        report.findings.extend(faults(root, entry));
+        report.findings.extend(findings_about_faults(root, entry));
     }
     compare_calls(root, lock_file, report);
 
     let calls = locked_calls(root, lock_file);
     if root.online.is_some() {
-        online(root, &calls, report);
+        compare_with_published(root, &calls, report);
     }
     // Terragrunt installs the modules of units in its own directories, among generated files.
     if root.options.check_installed && !root.module.is_unit() {
@@ -52,12 +54,14 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 fn compare_calls(root: &AuditedRoot<'_>, lock_file: &ModuleLockFile, report: &mut VerifiedRoot) {
     let calls: Vec<_> = root.requirements().package_calls().collect();
     if root.module.module_lock_bytes.is_none() {
-        report.findings.extend(missing_lock_file(root, &calls));
+        report
+            .findings
+            .extend(finding_missing_lock_file(root, &calls));
         return;
     }
     let mut keys = BTreeSet::new();
     for call in calls {
-        report.findings.extend(compare(lock_file, call));
+        report.findings.extend(finding_about_call(lock_file, call));
         keys.insert(&call.key);
     }
     // Unknown modules may have more calls.
@@ -72,7 +76,7 @@ fn compare_calls(root: &AuditedRoot<'_>, lock_file: &ModuleLockFile, report: &mu
             "{} is locked, but the configuration does not call it",
             LockedModule::label_name(&entry.address)
         );
-        let mut warning = finding_at(Code::ModuleLockStale, message, &entry.block, "");
+        let mut warning = finding_at(Code::ModuleLockStale, message, &entry.block);
         warning.severity = Severity::Warning;
         report.findings.push(warning.help(Remedy::LockModules));
     }
@@ -98,18 +102,18 @@ fn locked_calls<'a>(
 }
 
 /// Faults of an entry that do not depend on the configuration.
-fn faults(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic> {
+fn findings_about_faults(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic> {
     let name = LockedModule::label_name(&entry.address);
     let again = Help::text("remove the entry, then run: ").and(Remedy::LockModules);
     let mut findings = Vec::new();
     if let Some(why) = locked::fault(&entry.locked, root.module.dialect) {
         let code = Code::ModulePackageForeign;
-        let error = finding_at(code, format!("{name} {why}"), entry.package(), "");
+        let error = finding_at(code, format!("{name} {why}"), entry.package());
         findings.push(error.help(again.clone()));
     }
     if !entry.locked.hashes.iter().any(Hash::is_known) {
         let message = format!("{name} has no hash that could identify its package");
-        let error = finding_at(Code::NoHashes, message, &entry.block, "");
+        let error = finding_at(Code::NoHashes, message, &entry.block);
         findings.push(error.help(again));
     }
     findings
@@ -117,7 +121,7 @@ fn faults(root: &AuditedRoot<'_>, entry: &Entry<LockedModule>) -> Vec<Diagnostic
 
 /// The finding about a missing lock file of modules: because of the calls, or because of the
 /// settings, which may require the file without any call.
-fn missing_lock_file(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
+fn finding_missing_lock_file(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Diagnostic> {
     const REQUIRED: &str = "is missing, but provlock.toml requires locked modules";
     let path = &root.module.module_lock_path;
     let is_required = root.module.settings.lock_modules == Some(true);
@@ -146,8 +150,9 @@ fn missing_lock_file(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> Option<Di
     Some(finding.help(Remedy::LockModules))
 }
 
-/// Compares a call with its entry.
-fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> {
+/// The finding about a call that its entry is not for: it is missing, or for a different source,
+/// version or constraints.
+fn finding_about_call(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> {
     let ModuleCall {
         key,
         source,
@@ -170,7 +175,7 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
     if recorded == constraints {
         return None;
     }
-    let mut warning = constraints_differ(
+    let mut warning = finding_constraints_differ(
         Code::ModuleLockStale,
         entry,
         &module_name(key),
@@ -182,9 +187,13 @@ fn compare(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<Diagnostic> 
     Some(call.at_call(warning).help(Remedy::LockModules))
 }
 
-/// Compares locked modules with their published packages. Fetches every package once for all calls
-/// that use it, several at a time.
-fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut VerifiedRoot) {
+/// Adds findings about locked modules that differ from their published packages. Fetches every
+/// package once for all calls that use it, several at a time.
+fn compare_with_published(
+    root: &AuditedRoot<'_>,
+    calls: &[LockedCall<'_>],
+    report: &mut VerifiedRoot,
+) {
     let mut by_package: BTreeMap<_, Vec<LockedCall<'_>>> = BTreeMap::new();
     for &(call, entry) in calls {
         let LockedModule {
@@ -198,7 +207,7 @@ fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut Verifie
     }
     let groups: Vec<_> = by_package.into_values().collect();
     let results = parallel::map(groups.iter().collect(), WAITING_REQUESTS, |calls| {
-        compare_published(root, calls)
+        compare_package(root, calls)
     });
 
     // Only calls that were compared without a finding are confirmed.
@@ -216,18 +225,20 @@ fn online(root: &AuditedRoot<'_>, calls: &[LockedCall<'_>], report: &mut Verifie
                 }
             }
             Some(Err(errors)) => report.errors.extend(errors),
+            // Nothing was requested.
             None => {}
         }
     }
 }
 
-/// Compares the package of calls with the published one; `None` if it is not requested.
-fn compare_published(
+/// Compares the package that calls share with the published one. `None` if it is not requested, or
+/// if only a mirror is there, which does not know what is published.
+fn compare_package(
     root: &AuditedRoot<'_>,
     calls: &[LockedCall<'_>],
 ) -> Option<Result<Vec<Diagnostic>>> {
     let (call, entry) = calls.first()?;
-    if root.packages.never_fetches(call) {
+    if root.module_cache.never_fetches(call) {
         return None;
     }
     match requests::locked_request(root, call, &entry.locked) {
@@ -235,8 +246,7 @@ fn compare_published(
         LockedRequest::CallRefused => return None,
         LockedRequest::PackageRefused(finding) => return Some(Ok(vec![*finding])),
     }
-    let fetcher = root.packages.fetcher.as_ref()?;
-    // A mirror does not know what is published.
+    let fetcher = root.module_cache.fetcher.as_ref()?;
     if fetcher.reads_mirror() {
         return None;
     }

@@ -1,10 +1,10 @@
 //! Requirements that a change makes unknown: parts that the head does not read, and the base reads
 //! or does not read in the same way.
 
-use super::affected::is_affected;
+use super::affected::may_be_affected;
 use super::audited_root::{AuditedRoot, VerifiedRoot};
 use super::base::{BaseFacts, alters_code};
-use super::readings::Reading;
+use super::readings::RequirementsBefore;
 use super::requests;
 use crate::configuration::terragrunt::FILE_NAMES;
 use crate::configuration::{self, UnknownCall};
@@ -24,52 +24,59 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     };
     let facts = base.facts;
     let declared = &root.declared;
-    let has_suspicion = !declared.unknown.is_empty() || !declared.variable.is_empty();
-    if has_suspicion && is_affected(root, facts) {
-        let before = base.reading(root.module);
+    let has_suspicion = !declared.unknown_calls.is_empty() || !declared.variable_calls.is_empty();
+    if has_suspicion && may_be_affected(root, facts) {
+        let before = base.requirements_before(root.module);
         report_unknown(root, facts, &before, report);
         report_inputs(root, facts, &before, report);
     }
     report_stack(root, facts, report);
 }
 
-/// Adds the findings about parts that cannot be read.
+/// Adds the finding about calls, and parts of units, that cannot be read, if the base does not have
+/// them, or if they depend on something that the change alters.
 fn report_unknown(
     root: &AuditedRoot<'_>,
     facts: &BaseFacts<'_>,
-    before: &Reading,
+    before: &RequirementsBefore,
     report: &mut VerifiedRoot,
 ) {
     let are_values_altered = facts.may_alter_values(root.module);
-    let are_units_altered = root.module.units.iter().any(|unit| is_altered(unit, facts));
-    let mut new = Vec::new();
+    let are_units_altered = root
+        .module
+        .units
+        .iter()
+        .any(|unit| is_source_altered(unit, facts));
+    let mut new_or_altered = Vec::new();
     let units = &root.module.units;
-    let is_refused_unit = !units.is_empty() && units.iter().all(|unit| is_refused(unit, facts));
+    let is_stopped_unit =
+        !units.is_empty() && units.iter().all(|unit| stops_at_removed_include(unit, facts));
     let refused = requests::refused_calls(root);
-    for part in &root.declared.unknown {
+    for call in &root.declared.unknown_calls {
         // It has a finding of its own.
-        if refused.iter().any(|(call, _)| call.key == part.key) {
+        if refused.iter().any(|(refused, _)| refused.key == call.key) {
             continue;
         }
-        let is_of_unit = part.key == UNIT_ADDRESS;
-        if is_of_unit && (is_refused_unit || is_of_missing_include(&part.location, units)) {
+        let is_of_unit = call.key == UNIT_ADDRESS;
+        if is_of_unit && (is_stopped_unit || is_of_missing_include(&call.location, units)) {
             continue;
         }
-        let is_altered = facts.change.may_alter_files(&part.origin.files)
-            || (part.origin.input.is_some() && are_values_altered)
+        let is_altered = facts.change.may_alter_files(&call.origin.files)
+            || (call.origin.input.is_some() && are_values_altered)
             || (is_of_unit && are_units_altered);
-        let is_emptied = match &part.directory {
-            Some(directory) => facts.change.empties(directory),
+        let is_emptied = match &call.directory {
+            Some(directory) => facts.change.may_have_emptied(directory),
             None => false,
         };
-        let is_known = before.has(part) || is_shared(root, facts, before, part);
+        let is_known = before.has_call(call) || is_elsewhere_in_base(root, facts, before, call);
         if !is_known || is_altered || is_emptied {
-            new.push(&part.location);
+            new_or_altered.push(&call.location);
         }
     }
-    let Some(mut finding) = unknown(&new) else {
+    let Some(mut finding) = finding_made_unknown(&new_or_altered) else {
         return;
     };
+    // The warning about a module that is not installed says why it cannot be read.
     for label in &finding.labels {
         for warning in &report.findings {
             let is_of_call = warning.code == Code::ModuleNotInstalled
@@ -84,17 +91,17 @@ fn report_unknown(
     report.findings.push(finding);
 }
 
-impl Reading {
-    /// Whether this revision has the same part, which could or could not be read there.
-    fn has(&self, unknown: &UnknownCall) -> bool {
+impl RequirementsBefore {
+    /// Whether the base has the same call, which could or could not be read there.
+    fn has_call(&self, unknown: &UnknownCall) -> bool {
         let id = unknown.id();
-        self.unknown.contains(&id) || self.calls.contains(&id)
+        self.unknown_calls.contains(&id) || self.package_calls.contains(&id)
     }
 }
 
 /// Whether the change removes a file that a unit includes, and alters nothing else of the unit. The
 /// next run of Terragrunt stops there, so that nothing is installed.
-fn is_refused(unit: &TerragruntUnit, facts: &BaseFacts<'_>) -> bool {
+fn stops_at_removed_include(unit: &TerragruntUnit, facts: &BaseFacts<'_>) -> bool {
     let change = facts.change;
     // The file may be there after all: where file systems ignore case, or in a submodule that is
     // not checked out here.
@@ -112,40 +119,41 @@ fn is_of_missing_include(location: &Location, units: &[TerragruntUnit]) -> bool 
     includes.any(|include| include.is_plain_search && include.location.as_ref() == Some(location))
 }
 
-/// Whether a new root module has a part that root modules of the base have, too: in a file of the
-/// base that the change does not alter, or a text that refers to the same values.
-fn is_shared(
+/// Whether a new root module has an unknown call that root modules of the base have, too: in a file
+/// of the base that the change does not alter, or a text that refers to the same values.
+fn is_elsewhere_in_base(
     root: &AuditedRoot<'_>,
     facts: &BaseFacts<'_>,
-    before: &Reading,
+    before: &RequirementsBefore,
     unknown: &UnknownCall,
 ) -> bool {
     if before.exists {
         return false;
     }
-    let path = facts.change.current_directory.join(unknown.location.path());
-    let path = canonicalize(&path).unwrap_or(path);
+    let location = &unknown.location;
+    let shown = facts.change.current_directory.join(location.path());
+    let path = canonicalize(&shown).unwrap_or(shown);
     let is_own = path.parent() == Some(&root.module.canonical);
     let is_unaltered = !is_own && !facts.change.differing.contains(&path);
-    let text = unknown
-        .location
-        .file
-        .text
-        .get(unknown.location.span.clone());
-    // The fingerprint of a part of a unit does not include the locals that it refers to.
+    let text = location.file.text.get(location.span.clone());
+    // The fingerprint of a part of a unit does not include the locals that its text refers to.
     let may_refer_to_others =
         unknown.key == UNIT_ADDRESS && depends_on_names(text.unwrap_or_default());
     if may_refer_to_others && !is_unaltered {
         return false;
     }
     let fingerprint = unknown.id().fingerprint;
-    facts.readings.whole().unknown.contains(&fingerprint)
+    facts
+        .readings
+        .whole_base()
+        .unknown_calls
+        .contains(&fingerprint)
 }
 
 /// Whether the change alters what decides on the source of a unit, or a file that cannot be read
 /// for it.
-fn is_altered(unit: &TerragruntUnit, facts: &BaseFacts<'_>) -> bool {
-    if unit.is_made_unreadable(facts.change) {
+fn is_source_altered(unit: &TerragruntUnit, facts: &BaseFacts<'_>) -> bool {
+    if unit.reads_altered_unreadable_path(facts.change) {
         return true;
     }
     if unit.read.source.is_ok() {
@@ -159,18 +167,19 @@ fn is_altered(unit: &TerragruntUnit, facts: &BaseFacts<'_>) -> bool {
     (is_unread && is_own_altered) || alters_code(facts.change, &unit.read)
 }
 
-/// Adds the findings about calls whose module depends on an input of the run. Only the module for
-/// the value of this run was read, while other users may set a different value.
+/// Adds the findings about calls that the change adds or alters and whose module depends on an
+/// input of the run. Only the module for the value of this run was read, while other users may set
+/// a different value.
 fn report_inputs(
     root: &AuditedRoot<'_>,
     facts: &BaseFacts<'_>,
-    before: &Reading,
+    before: &RequirementsBefore,
     report: &mut VerifiedRoot,
 ) {
     let are_values_altered = facts.may_alter_values(root.module);
     let mut seen = Vec::new();
-    for call in &root.declared.variable {
-        let is_known = before.variable.contains(&call.id());
+    for call in &root.declared.variable_calls {
+        let is_known = before.variable_calls.contains(&call.id());
         let is_altered = are_values_altered || facts.change.may_alter_files(&call.origin.files);
         if (is_known && !is_altered) || seen.contains(&&call.locations) {
             continue;
@@ -195,14 +204,15 @@ fn report_stack(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, report: &mut Veri
         let is_here = path.parent() == Some(directory);
         if is_here && path.file_name().is_some_and(configuration::is_of_stack) {
             let location = Location::of_file(facts.change.shown_path(path));
-            report.findings.extend(unknown(&[&location]));
+            report.findings.extend(finding_made_unknown(&[&location]));
             return;
         }
     }
 }
 
-/// The finding about locations that the change adds and that cannot be read.
-pub(super) fn unknown(locations: &[&Location]) -> Option<Diagnostic> {
+/// The finding about locations that the change adds and that cannot be read; `None` if there are
+/// none.
+pub(super) fn finding_made_unknown(locations: &[&Location]) -> Option<Diagnostic> {
     let message = "this change makes the requirements of the configuration unknown";
     let mut finding = Diagnostic::not_decided(Reason::UnknownPart, message)
         .at_each(

@@ -136,13 +136,13 @@ fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             }
         }
         if !root.is_policy_only() {
-            report.registry = Dialect::only(|dialect| {
+            report.registry = Dialect::only_one_where(|dialect| {
                 let mut entries = root.entries().iter();
                 entries.any(|entry| entry.address.hostname.is_default_of(dialect))
             });
         }
     }
-    report.exempted = platforms::exempted(root);
+    report.exempted = platforms::exempted_platforms(root);
 
     for audit in AUDITS {
         audit.run(root, report);
@@ -151,7 +151,7 @@ fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         name_providers(root, &mut report.findings);
         apply_comments(root, report);
     }
-    sort(root, &mut report.findings);
+    sort_by_location(root, &mut report.findings);
     // No comment suppresses the findings of these.
     for audit in CHANGE_AUDITS {
         audit.run(root, report);
@@ -166,10 +166,10 @@ fn count_entries(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         let version = entry.locked.version.clone();
         report.locked.insert(entry.address.clone(), version);
     }
-    let Some(modules) = &root.modules else {
+    let Some(parsed) = &root.module_lock_file else {
         return;
     };
-    let Some(lock_file) = &modules.lock_file else {
+    let Some(lock_file) = &parsed.lock_file else {
         report.unread += 1;
         return;
     };
@@ -203,7 +203,7 @@ fn apply_comments(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let mut looked_for = Code::FINDINGS.to_vec();
     looked_for.retain(|code| root.looks_for(*code, is_complete));
 
-    let of_comments = ignore::apply(
+    let about_comments = ignore::apply(
         &root.lock_file,
         base.map(|base| &base.lock_file),
         dialect,
@@ -211,18 +211,18 @@ fn apply_comments(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         report,
         only_provider,
     );
-    for (address, mut finding) in of_comments {
+    for (address, mut finding) in about_comments {
         finding.providers.extend(address);
         report.findings.push(finding);
     }
 
-    let Some(modules) = &root.modules else {
+    let Some(parsed) = &root.module_lock_file else {
         return;
     };
-    let Some(lock_file) = &modules.lock_file else {
+    let Some(lock_file) = &parsed.lock_file else {
         return;
     };
-    let of_comments = ignore::apply(
+    let about_comments = ignore::apply(
         lock_file,
         base.map(|base| &base.module_lock_file),
         dialect,
@@ -230,7 +230,7 @@ fn apply_comments(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         report,
         |finding| only_module(finding, lock_file, &root.module.module_lock_path),
     );
-    for (_, finding) in of_comments {
+    for (_, finding) in about_comments {
         report.findings.push(finding);
     }
 }
@@ -244,7 +244,7 @@ fn only_provider(finding: &Diagnostic) -> Option<ProviderAddress> {
 }
 
 /// The module that a finding is about: its first location is in the entry, and no other location is
-/// in a different one.
+/// in a different one. `None` for a finding about no entry, or about several.
 fn only_module(
     finding: &Diagnostic,
     lock_file: &ModuleLockFile,
@@ -267,7 +267,7 @@ fn only_module(
 }
 
 /// Sorts findings: those without a location, those in the lock file, those in other files.
-fn sort(root: &AuditedRoot<'_>, findings: &mut [Diagnostic]) {
+fn sort_by_location(root: &AuditedRoot<'_>, findings: &mut [Diagnostic]) {
     findings.sort_by_cached_key(|finding| {
         let location = finding.labels.first().map(|label| &label.location);
         location.map(|location| {

@@ -51,15 +51,15 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         findings.push(call.at_call(error).help(help));
     }
 
-    for part in &root.declared.unknown {
+    for call in &root.declared.unknown_calls {
         // In a directory of the repository, its own calls are checked.
-        if part.directory.is_some() || !known.insert(&part.key) {
+        if call.directory.is_some() || !known.insert(&call.key) {
             continue;
         }
-        let name = module_name(&part.key);
+        let name = module_name(&call.key);
         let message =
             format!("the source of {name} is unknown, so allowed-modules was not checked");
-        let error = finding_at(Code::ModuleNotAllowed, message, &part.location, "")
+        let error = finding_at(Code::ModuleNotAllowed, message, &call.location)
             .help("write the source as a string, so that the policy can allow it");
         findings.push(error);
     }

@@ -1,6 +1,6 @@
 //! Findings about module calls that are not pinned.
 
-use super::audited_root::{AuditedRoot, finding_at};
+use super::audited_root::AuditedRoot;
 use crate::configuration::ModuleCall;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::modules::Unpinned;
@@ -15,14 +15,14 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         if let Some(request) = call.request()
             && let Some(why) = request.why_unpinned()
         {
-            findings.push(unpinned(call, &why));
+            findings.push(finding_unpinned(call, &why));
         }
     }
     findings
 }
 
 /// The finding about a call whose package may change without a change of the call.
-fn unpinned(call: &ModuleCall, why: &Unpinned) -> Diagnostic {
+fn finding_unpinned(call: &ModuleCall, why: &Unpinned) -> Diagnostic {
     let name = call.name();
     let (message, help) = match why {
         Unpinned::AnyVersion => (
@@ -46,11 +46,7 @@ fn unpinned(call: &ModuleCall, why: &Unpinned) -> Diagnostic {
             "add ?digest=sha256: with its digest",
         ),
     };
-    finding_at(
-        Code::ModuleRefFloating,
-        message,
-        &call.location,
-        "called here",
-    )
-    .help(help)
+    Diagnostic::finding(Code::ModuleRefFloating, message)
+        .at(call.location.clone(), "called here")
+        .help(help)
 }

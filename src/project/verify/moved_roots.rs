@@ -23,7 +23,7 @@ pub(super) struct RemovedRoots {
 struct RemovedRoot {
     path: PathBuf,
     /// Number of its files with content.
-    number: usize,
+    file_count: usize,
 }
 
 /// A digest of a file of a root module, as far as it must stay the same where the root module
@@ -37,16 +37,16 @@ impl RemovedRoots {
         let mut directories = Vec::new();
         let mut by_file: HashMap<RootFile, Vec<usize>> = HashMap::new();
         for path in change.removed_root_modules() {
-            let mut number = 0;
+            let mut file_count = 0;
             for (file, bytes) in change.files_before(path) {
                 if let Some(file) = RootFile::new(file, bytes) {
-                    number += 1;
+                    file_count += 1;
                     by_file.entry(file).or_default().push(directories.len());
                 }
             }
             directories.push(RemovedRoot {
                 path: path.to_owned(),
-                number,
+                file_count,
             });
         }
         Self {
@@ -58,10 +58,10 @@ impl RemovedRoots {
     /// The directory from which the change moves a root module to a new directory, which has at
     /// least half of its files.
     pub(super) fn source_of(&self, change: &ReviewedChange, directory: &Path) -> Option<&Path> {
-        if self.directories.is_empty() || !change.is_new(directory) {
+        if self.directories.is_empty() || !change.is_new_directory(directory) {
             return None;
         }
-        let mut kept: HashMap<usize, usize> = HashMap::new();
+        let mut kept_files: HashMap<usize, usize> = HashMap::new();
         for path in change.now_in(directory) {
             let Ok(bytes) = files::read(path, lockfile::SIZE_LIMIT) else {
                 continue;
@@ -70,16 +70,16 @@ impl RemovedRoots {
                 continue;
             };
             for index in self.by_file.get(&file).into_iter().flatten() {
-                *kept.entry(*index).or_default() += 1;
+                *kept_files.entry(*index).or_default() += 1;
             }
         }
 
         let mut source = None;
         let mut most = 0;
         for (index, removed) in self.directories.iter().enumerate() {
-            let kept = kept.get(&index).copied().unwrap_or_default();
+            let kept = kept_files.get(&index).copied().unwrap_or_default();
             // A few files may be the same in root modules that have nothing else in common.
-            if kept > most && kept * 2 >= removed.number {
+            if kept > most && kept * 2 >= removed.file_count {
                 most = kept;
                 source = Some(removed.path.as_path());
             }

@@ -36,7 +36,10 @@ impl FindingKey {
         }
         let mut contents = Vec::new();
         for Label { location, .. } in &finding.labels {
-            contents.push((location.path().to_owned(), content(location, dialect)));
+            contents.push((
+                location.path().to_owned(),
+                text_of_entry_or_line(location, dialect),
+            ));
         }
         Self {
             code: finding.code,
@@ -53,9 +56,9 @@ impl FindingKey {
 /// Findings of the base revision about one root module. One finding of the base excuses one
 /// finding.
 #[derive(Default)]
-struct Known(HashMap<FindingKey, usize>);
+struct FindingsOfBase(HashMap<FindingKey, usize>);
 
-impl Known {
+impl FindingsOfBase {
     fn of<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>, dialect: Dialect) -> Self {
         let mut known = HashMap::new();
         for finding in findings {
@@ -64,8 +67,8 @@ impl Known {
         Self(known)
     }
 
-    /// Whether the base has one more finding of this kind.
-    fn takes(&mut self, finding: &Diagnostic, dialect: Dialect) -> bool {
+    /// Takes one finding of this kind from the base. Returns whether there was one left.
+    fn take_one(&mut self, finding: &Diagnostic, dialect: Dialect) -> bool {
         // The targets of refused links were not compared. A call names the directory.
         let mut texts = finding.labels.iter().map(|label| &label.location.file.text);
         if finding.code == Code::OutsideRepository && texts.all(String::is_empty) {
@@ -167,15 +170,15 @@ impl Report<VerifiedRoot> {
 impl VerifiedRoot {
     fn remove_known(&mut self, before: &Self) {
         let dialect = self.dialect;
-        let mut known = Known::of(&before.findings, before.dialect);
+        let mut known = FindingsOfBase::of(&before.findings, before.dialect);
         let number = self.findings.len();
         self.findings
-            .retain(|finding| !known.takes(finding, dialect));
+            .retain(|finding| !known.take_one(finding, dialect));
         self.suppressed.base += number - self.findings.len();
 
-        let mut known = Known::of(&before.errors, before.dialect);
+        let mut known = FindingsOfBase::of(&before.errors, before.dialect);
         let number = self.errors.len();
-        self.errors.retain(|error| !known.takes(error, dialect));
+        self.errors.retain(|error| !known.take_one(error, dialect));
         self.has_failed_as_before |= self.errors.len() < number;
     }
 }
@@ -184,13 +187,13 @@ impl VerifiedRoot {
 fn is_the_same_failure(errors: &Diagnostics, before: &Diagnostics) -> bool {
     // Without a lock file that can be read, its dialect does not matter.
     let dialect = Dialect::default();
-    let mut known = Known::of(before, dialect);
-    errors.iter().all(|error| known.takes(error, dialect))
+    let mut known = FindingsOfBase::of(before, dialect);
+    errors.iter().all(|error| known.take_one(error, dialect))
 }
 
-/// The text that a location stands for: a whole entry of a lock file, or a line. The whole file if
-/// it cannot be parsed.
-fn content(location: &Location, dialect: Dialect) -> String {
+/// The text that a location stands for: a whole entry of a lock file of providers, or a line. The
+/// whole file if it is a lock file of modules, or cannot be parsed.
+fn text_of_entry_or_line(location: &Location, dialect: Dialect) -> String {
     let text = &location.file.text;
     let name = location
         .path()

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::audited_root::{AuditedRoot, Online, VerifiedRoot, finding_at};
-use super::platforms::{self, ComparedEntry, finding_without_h1, single};
+use super::platforms::{self, ComparedEntry, finding_single_h1, finding_without_h1};
 use super::platforms_lost::{self, KnownReleases};
 use super::policy;
 use super::requests;
@@ -53,7 +53,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     }
     for (mirror, entries) in by_mirror {
         report.mirrors.insert(mirror.clone(), entries.len());
-        platforms::add_compared(root, entries, Some(&mirror), report);
+        platforms::add_findings(root, entries, Some(&mirror), report);
     }
     platforms_lost::check_with(root, known, report);
 }
@@ -110,9 +110,9 @@ struct EntryCheck<'a> {
 /// The platforms that the project requires of a provider.
 #[derive(Default)]
 struct RequiredPlatforms {
-    published: Vec<Platform>,
-    /// Platforms for which the release has no package.
-    unpublished: Vec<Platform>,
+    /// Platforms for which the release has a package.
+    available: Vec<Platform>,
+    without_package: Vec<Platform>,
 }
 
 /// Recorded hashes of one scheme that belong to no published package.
@@ -146,7 +146,7 @@ impl<'a> EntryCheck<'a> {
 
         let platforms = source.platforms(address, version)?;
         if self.root.platforms.is_none() && platforms.len() > 1 && !self.root.is_policy_only() {
-            self.result.findings.extend(single(self.entry));
+            self.result.findings.extend(finding_single_h1(self.entry));
         }
         match source.supplying_mirror(address, version)? {
             Some(mirror) => self.ask_mirror(mirror, &platforms),
@@ -164,29 +164,29 @@ impl<'a> EntryCheck<'a> {
         }
         let message = format!(
             "{} is locked, but its source does not list it",
-            self.root.release(self.entry)
+            self.root.release_name(self.entry)
         );
         let error = Diagnostic::finding(Code::VersionWithdrawn, message);
-        self.add_finding(error.help(self.way_out(available)));
+        self.add_finding(error.help(self.help_for_withdrawn(available)));
     }
 
-    /// The upgrade from a withdrawn version.
-    fn way_out(&self, available: &AvailableVersions) -> Help {
+    /// Help for a withdrawn version: the command that upgrades to a listed one, if one is allowed.
+    fn help_for_withdrawn(&self, available: &AvailableVersions) -> Help {
         let root = self.root;
         let address = &self.entry.address;
         let version = &self.entry.locked.version;
-        let name = root.name(address);
+        let name = root.provider_name(address);
         let Some(requirement) = root.requirements().providers.get(address) else {
             return Remedy::upgrade(name).into();
         };
 
         let policy = &root.module.settings.policy;
-        let way_out = upgrade_to_listed(name, requirement, available, |version| {
+        let upgrade = upgrade_to_listed(name, requirement, available, |version| {
             policy
                 .against_version(address, root.module.dialect, version)
                 .is_empty()
         });
-        match way_out {
+        match upgrade {
             Some(WayOut { remedy, target }) => UpgradeRemedy {
                 allow_downgrade: target < *version && requirement.constraints.allows(version),
                 ..remedy
@@ -200,18 +200,18 @@ impl<'a> EntryCheck<'a> {
     fn ask_mirror(&mut self, mirror: String, available: &BTreeSet<Platform>) {
         let entry = self.entry;
         let release = self.release();
-        let h1 = self.recorded(HashScheme::H1);
+        let recorded_h1 = self.recorded_hashes(HashScheme::H1);
         let mut fetched = ReleaseEvidence::default();
-        let required = self.required_platforms(available).published;
-        let mut failures = release.fetch(required, &mut fetched);
-        failures.extend(release.explain(&h1, available, &mut fetched));
+        let required = self.required_platforms(available).available;
+        let mut failures = release.fetch_h1(required, &mut fetched);
+        failures.extend(release.fetch_until_explained(&recorded_h1, available, &mut fetched));
 
         // A mirror publishes no SHA256SUMS: only the hashes of its packages confirm an entry.
         let mut confirmed = BTreeSet::new();
         let mut evidence = ReleaseEvidence::default();
-        for platform in fetched.published.keys() {
-            let package = release.package(platform);
-            let Ok(package) = release.source.package(&package, release.progress) else {
+        for platform in fetched.h1_by_platform.keys() {
+            let id = release.package(platform);
+            let Ok(package) = release.source.package(&id, release.progress) else {
                 continue;
             };
             if let Some(digest) = &package.digest {
@@ -222,8 +222,8 @@ impl<'a> EntryCheck<'a> {
             evidence.copies.insert(platform.clone(), hashes);
         }
 
-        let mut comparable = self.recorded(HashScheme::Zh);
-        comparable.extend(h1);
+        let mut comparable = self.recorded_hashes(HashScheme::Zh);
+        comparable.extend(recorded_h1);
         let unconfirmed = entry
             .hashes
             .iter()
@@ -245,13 +245,16 @@ impl<'a> EntryCheck<'a> {
         if let Some(location) = unconfirmed {
             let message = format!("{mirror} does not confirm all recorded hashes");
             let note = "no package from it has them; only a registry knows the published hashes";
-            let warning = finding_at(Code::HashNotChecked, message, location, "")
+            let warning = finding_at(Code::HashNotChecked, message, location)
                 .note(note)
                 .help(Remedy::verify_online())
                 .about(&entry.address);
             self.result.findings.push(warning);
         }
-        self.result.mirrored = Some((mirror, platforms::compare(self.root, entry, &evidence)));
+        self.result.mirrored = Some((
+            mirror,
+            platforms::compare_entry(self.root, entry, &evidence),
+        ));
         self.result.evidence = evidence;
     }
 
@@ -261,79 +264,119 @@ impl<'a> EntryCheck<'a> {
         platforms: &BTreeSet<Platform>,
         available: &AvailableVersions,
     ) -> packages::Result<()> {
-        let root = self.root;
-        let entry = self.entry;
-        let release = self.release();
         let required = self.required_platforms(platforms);
-        self.result.has_unknown_platforms |= !required.unpublished.is_empty();
-        for platform in &required.unpublished {
-            let error = platforms::not_published(root, entry, platform, platforms.iter());
-            self.result.findings.push(error.about(&entry.address));
-        }
-        let exceptions =
-            platforms::wrong_exceptions(root, entry, |platform| platforms.contains(platform));
-        self.result.findings.extend(exceptions);
+        self.report_platforms(&required, platforms);
 
-        // The published facts: SHA256SUMS, its signature, and the h1 that the registry reports.
-        let mut evidence = ReleaseEvidence::default();
+        // The facts are the same for every platform; a required one is likely to exist.
         let mut published = None;
-        if let Some(platform) = required.published.first().or(platforms.first()) {
-            published = self.online.source.published(&release.package(platform))?;
+        if let Some(platform) = required.available.first().or(platforms.first()) {
+            let package = self.release().package(platform);
+            published = self.online.source.published(&package)?;
         }
+        let mut evidence = ReleaseEvidence::default();
         if let Some(published) = &published {
             self.check_authentication(published, available);
-            match self.published_zh(published, platforms) {
-                Ok(zh) => {
-                    evidence.of_release = zh;
-                    evidence.complete.insert(HashScheme::Zh);
-                }
-                Err(error) => self.record_failure(error),
-            }
-            evidence.published.clone_from(&published.h1);
+            self.add_published_hashes(published, platforms, &mut evidence);
         }
 
         // The packages for required platforms whose h1 the registry does not report.
-        let mut unknown = required.published.clone();
-        unknown.retain(|platform| !evidence.published.contains_key(platform));
-        let mut is_complete = self.record_failures(release.fetch(unknown, &mut evidence));
-        let mut without_hash = Vec::new();
-        for platform in &required.published {
-            if let Some(hashes) = evidence.published.get(platform)
-                && hashes.is_disjoint(&entry.locked.hashes)
-            {
-                without_hash.push(platform.clone());
-            }
-        }
-        let without_h1 = finding_without_h1(root, entry, &without_hash);
-        self.result.has_unknown_platforms |= without_h1.is_some() || !is_complete;
+        let mut without_h1 = required.available.clone();
+        without_h1.retain(|platform| !evidence.h1_by_platform.contains_key(platform));
+        let failures = self.release().fetch_h1(without_h1, &mut evidence);
+        let has_required = failures.is_empty();
+        self.record_failures(failures);
+        let not_covered = self.finding_not_covered(&required, &evidence);
+        self.result.has_unknown_platforms |= not_covered.is_some() || !has_required;
 
-        // The packages that may have the other recorded h1.
         let mut compared = ComparedHashes::default();
         let mut has_every_package = false;
         if let Some(published) = &published {
-            let recorded = self.recorded(HashScheme::H1);
             // The registry may list fewer platforms than the signed file.
             let platforms = platforms | &published.platforms;
-            is_complete &=
-                self.record_failures(release.explain(&recorded, &platforms, &mut evidence));
+            let has_rest = self.explain_recorded_h1(&platforms, &mut evidence);
             // An h1 may be that of a package that could not be fetched.
-            if is_complete {
-                evidence.complete.insert(HashScheme::H1);
+            if has_required && has_rest {
+                evidence.complete_schemes.insert(HashScheme::H1);
             }
-            let known = &evidence.published;
+            let known = &evidence.h1_by_platform;
             has_every_package = platforms
                 .iter()
                 .all(|platform| known.contains_key(platform));
             compared = evidence.compare(&self.comparable(published, &evidence));
         }
-        let mut hashes = entry.hashes.iter();
-        self.result.is_published = !entry.hashes.is_empty()
+        let mut hashes = self.entry.hashes.iter();
+        self.result.is_published = !self.entry.hashes.is_empty()
             && hashes.all(|(hash, _)| {
-                evidence.of_release.contains(hash) || compared.published.contains(hash)
+                evidence.hashes_of_no_platform.contains(hash) || compared.published.contains(hash)
             });
-        self.report_hashes(&compared, has_every_package, without_h1);
+        self.report_hashes(&compared, has_every_package, not_covered);
         self.result.evidence = evidence;
         Ok(())
+    }
+
+    /// Reports required platforms for which the release has no package, and exceptions in the
+    /// settings that do not fit the listed platforms.
+    fn report_platforms(&mut self, required: &RequiredPlatforms, listed: &BTreeSet<Platform>) {
+        let root = self.root;
+        let entry = self.entry;
+        self.result.has_unknown_platforms |= !required.without_package.is_empty();
+        for platform in &required.without_package {
+            let error = platforms::finding_not_published(root, entry, platform, listed.iter());
+            self.result.findings.push(error.about(&entry.address));
+        }
+        let wrong = platforms::wrong_exceptions(root, entry, |platform| listed.contains(platform));
+        self.result.findings.extend(wrong);
+    }
+
+    /// Adds the hashes that the registry publishes: the `zh:` in SHA256SUMS, and the `h1:` that it
+    /// reports.
+    fn add_published_hashes(
+        &mut self,
+        published: &Published,
+        platforms: &BTreeSet<Platform>,
+        evidence: &mut ReleaseEvidence,
+    ) {
+        match self.published_zh(published, platforms) {
+            Ok(zh) => {
+                evidence.hashes_of_no_platform = zh;
+                evidence.complete_schemes.insert(HashScheme::Zh);
+            }
+            Err(error) => self.record_failure(error),
+        }
+        evidence.h1_by_platform.clone_from(&published.h1);
+    }
+
+    /// The finding about required platforms whose known `h1:` are not recorded; `None` if there
+    /// are none.
+    fn finding_not_covered(
+        &self,
+        required: &RequiredPlatforms,
+        evidence: &ReleaseEvidence,
+    ) -> Option<Diagnostic> {
+        let mut not_covered = Vec::new();
+        for platform in &required.available {
+            if let Some(hashes) = evidence.h1_by_platform.get(platform)
+                && hashes.is_disjoint(&self.entry.locked.hashes)
+            {
+                not_covered.push(platform.clone());
+            }
+        }
+        finding_without_h1(self.root, self.entry, &not_covered)
+    }
+
+    /// Fetches the packages that may have the recorded `h1:` of no known package. Returns whether
+    /// all requested packages could be fetched.
+    fn explain_recorded_h1(
+        &mut self,
+        platforms: &BTreeSet<Platform>,
+        evidence: &mut ReleaseEvidence,
+    ) -> bool {
+        let recorded = self.recorded_hashes(HashScheme::H1);
+        let release = self.release();
+        let failures = release.fetch_until_explained(&recorded, platforms, evidence);
+        let has_all = failures.is_empty();
+        self.record_failures(failures);
+        has_all
     }
 
     /// Reports a signature that the policy does not accept, and a key that has changed.
@@ -351,23 +394,23 @@ impl<'a> EntryCheck<'a> {
         self.result.authentication = Some(authentication.clone());
     }
 
-    /// Reports unpublished hashes, in one finding, and platforms without a hash. If no hash is
-    /// published, that is the only finding.
+    /// Reports unpublished hashes, in one finding, and required platforms without a hash
+    /// (`not_covered`). If no hash is published, that is the only finding.
     fn report_hashes(
         &mut self,
         compared: &ComparedHashes,
         has_every_package: bool,
-        without_h1: Option<Diagnostic>,
+        not_covered: Option<Diagnostic>,
     ) {
-        let unpublished = by_published_data(&compared.unpublished, has_every_package);
+        let unpublished = unpublished_by_scheme(&compared.unpublished, has_every_package);
         let count = compared.unpublished.len();
         if count > 1 && compared.published.is_empty() {
             self.add_finding(self.finding_nothing_published(&unpublished, count));
             return;
         }
-        // A single hash that is not published is the only finding.
+        // As above for a single hash: its finding is the only one.
         if count == 0 || !compared.published.is_empty() {
-            self.result.findings.extend(without_h1);
+            self.result.findings.extend(not_covered);
         }
         if count > 0 {
             let finding = self.finding_unpublished(&unpublished, &compared.unpublished);
@@ -381,7 +424,7 @@ impl<'a> EntryCheck<'a> {
         lists: &[UnpublishedHashes<'_>],
         hashes: &BTreeSet<Hash>,
     ) -> Diagnostic {
-        let release = self.root.release(self.entry);
+        let release = self.root.release_name(self.entry);
         let mut message = format!(
             "{} recorded hashes of {release} belong to no published package",
             hashes.len()
@@ -413,10 +456,10 @@ impl<'a> EntryCheck<'a> {
         error.help(help)
     }
 
-    /// The platforms that the project requires of the provider.
-    fn required_platforms(&self, published: &BTreeSet<Platform>) -> RequiredPlatforms {
+    /// The platforms that the project requires of the provider, with and without a package.
+    fn required_platforms(&self, listed: &BTreeSet<Platform>) -> RequiredPlatforms {
         let required: Vec<_> = match self.root.platforms {
-            Some(PlatformSelection::All) => published.iter().collect(),
+            Some(PlatformSelection::All) => listed.iter().collect(),
             _ => self.root.named_platforms().iter().collect(),
         };
         let mut platforms = RequiredPlatforms::default();
@@ -424,10 +467,10 @@ impl<'a> EntryCheck<'a> {
             if self.root.is_exempted(self.entry, platform) {
                 continue;
             }
-            if published.contains(platform) {
-                platforms.published.push(platform.clone());
+            if listed.contains(platform) {
+                platforms.available.push(platform.clone());
             } else {
-                platforms.unpublished.push(platform.clone());
+                platforms.without_package.push(platform.clone());
             }
         }
         platforms
@@ -455,7 +498,7 @@ impl<'a> EntryCheck<'a> {
                         }
                         other => format!("is not signed ({other})"),
                     };
-                    let release = self.root.release(self.entry);
+                    let release = self.root.release_name(self.entry);
                     changed.get_or_insert_with(|| {
                         format!("{release} {who}, and {old} by the key {key}")
                     });
@@ -463,7 +506,7 @@ impl<'a> EntryCheck<'a> {
                 // Without a signature there was no key that could have changed.
                 OldKey::Unsigned => {}
                 OldKey::Unknown(why) => {
-                    let name = self.root.name(&self.entry.address);
+                    let name = self.root.provider_name(&self.entry.address);
                     unknown.get_or_insert_with(|| {
                         format!("the key that signed {name} {old} is unknown, because {why}")
                     });
@@ -474,7 +517,7 @@ impl<'a> EntryCheck<'a> {
         let Some(message) = changed.or(unknown) else {
             return Ok(None);
         };
-        let note = finding_at(Code::SigningKeyChanged, message, self.entry.version(), "");
+        let note = finding_at(Code::SigningKeyChanged, message, self.entry.version());
         let help = "ask the publisher, and not the registry, whether the key has changed";
         let help = Help::text(help).and_owner_allows(Code::SigningKeyChanged);
         Ok(Some(note.help(help)))
@@ -534,7 +577,7 @@ impl<'a> EntryCheck<'a> {
         platforms: &BTreeSet<Platform>,
     ) -> packages::Result<BTreeSet<Hash>> {
         let mut zh = published.zh.clone();
-        if self.recorded(HashScheme::Zh).is_subset(&zh) {
+        if self.recorded_hashes(HashScheme::Zh).is_subset(&zh) {
             return Ok(zh);
         }
         let answers = parallel::map(
@@ -561,8 +604,8 @@ impl<'a> EntryCheck<'a> {
     fn comparable(&self, published: &Published, evidence: &ReleaseEvidence) -> BTreeSet<Hash> {
         let Published { zh, packages, .. } = published;
         let mut comparable = BTreeSet::new();
-        for scheme in &evidence.complete {
-            comparable.extend(self.recorded(*scheme));
+        for scheme in &evidence.complete_schemes {
+            comparable.extend(self.recorded_hashes(*scheme));
         }
         comparable.retain(|hash| {
             packages.is_empty() || packages.contains_key(hash) || !zh.contains(hash)
@@ -571,7 +614,7 @@ impl<'a> EntryCheck<'a> {
     }
 
     /// The well-formed recorded hashes of a scheme.
-    fn recorded(&self, scheme: HashScheme) -> BTreeSet<Hash> {
+    fn recorded_hashes(&self, scheme: HashScheme) -> BTreeSet<Hash> {
         self.entry
             .locked
             .hashes
@@ -591,7 +634,7 @@ impl<'a> EntryCheck<'a> {
             [list] => list.hashes[0].scheme_name(),
             _ => "hashes",
         };
-        let release = self.root.release(self.entry);
+        let release = self.root.release_name(self.entry);
         let message = format!(
             "none of the {count} recorded {noun} belongs to a published package of {release}"
         );
@@ -619,13 +662,11 @@ impl<'a> EntryCheck<'a> {
             .push(finding.at(self.entry.version().clone(), ""));
     }
 
-    /// Records why packages could not be fetched. Returns whether all could.
-    fn record_failures(&mut self, errors: Vec<SourceError>) -> bool {
-        let has_all = errors.is_empty();
+    /// Records why packages could not be fetched.
+    fn record_failures(&mut self, errors: Vec<SourceError>) {
         for error in errors {
             self.record_failure(error);
         }
-        has_all
     }
 
     /// Records a failure: a refused release is a finding, anything else an error.
@@ -651,7 +692,7 @@ impl<'a> EntryCheck<'a> {
 }
 
 /// Unpublished hashes by scheme, without empty lists.
-fn by_published_data(
+fn unpublished_by_scheme(
     unpublished: &BTreeSet<Hash>,
     has_every_package: bool,
 ) -> Vec<UnpublishedHashes<'_>> {

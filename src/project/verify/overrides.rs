@@ -104,24 +104,28 @@ fn without_consequences(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
         for &index in indexes {
             let causes = indexes
                 .iter()
-                .filter(|cause| follows(&findings[index], &findings[**cause]));
-            let Some(&cause) = causes.min_by_key(|cause| order(&findings[**cause])) else {
+                .filter(|cause| is_consequence(&findings[index], &findings[**cause]));
+            let Some(&cause) = causes.min_by_key(|cause| rank_of_cause(&findings[**cause])) else {
                 continue;
             };
             removed.insert(index);
-            if !is_new(&findings[index]) {
+            if !is_about_addition(&findings[index]) {
                 let note = findings[index].message.clone();
                 findings[cause].notes.push(note);
             }
         }
     }
-    let mut index = 0..;
-    findings.retain(|_| index.next().is_none_or(|index| !removed.contains(&index)));
-    findings
+    let mut causes = Vec::new();
+    for (index, finding) in findings.into_iter().enumerate() {
+        if !removed.contains(&index) {
+            causes.push(finding);
+        }
+    }
+    causes
 }
 
 /// Platforms that the change removes from an entry, according to a finding.
-struct Lost {
+struct LostPlatforms {
     severity: Severity,
     names: BTreeSet<String>,
 }
@@ -136,7 +140,7 @@ fn without_lost_platforms(findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
             && let [provider] = &finding.providers[..]
             && let Some(pattern) = &finding.pattern
         {
-            let of_entry = Lost {
+            let of_entry = LostPlatforms {
                 severity: finding.severity,
                 names: pattern.names(PLATFORM),
             };
@@ -145,12 +149,16 @@ fn without_lost_platforms(findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
     }
     findings
         .into_iter()
-        .filter_map(|finding| without_lost(finding, &lost))
+        .filter_map(|finding| without_platforms_lost(finding, &lost))
         .collect()
 }
 
-/// A finding without the platforms that its entry loses; `None` if nothing is left of it.
-fn without_lost(finding: Diagnostic, lost: &HashMap<ProviderAddress, Lost>) -> Option<Diagnostic> {
+/// A finding without the platforms that its entry loses. `None` if nothing is left of it, or if it
+/// is about too few hashes, because the loss is the cause.
+fn without_platforms_lost(
+    finding: Diagnostic,
+    lost: &HashMap<ProviderAddress, LostPlatforms>,
+) -> Option<Diagnostic> {
     let [provider] = &finding.providers[..] else {
         return Some(finding);
     };
@@ -182,11 +190,11 @@ fn without_lost(finding: Diagnostic, lost: &HashMap<ProviderAddress, Lost>) -> O
 }
 
 /// Sort key of causes: a look-alike is kept first.
-fn order(finding: &Diagnostic) -> (bool, Code) {
+fn rank_of_cause(finding: &Diagnostic) -> (bool, Code) {
     (finding.code != Code::Lookalike, finding.code)
 }
 
-fn follows(finding: &Diagnostic, cause: &Diagnostic) -> bool {
+fn is_consequence(finding: &Diagnostic, cause: &Diagnostic) -> bool {
     let follows = match cause.code {
         Code::Lookalike => matches!(
             finding.code,
@@ -196,11 +204,11 @@ fn follows(finding: &Diagnostic, cause: &Diagnostic) -> bool {
         _ => false,
     };
     let is_denied = is_about_address(cause.code) && cause.code != Code::PublisherAdded;
-    (follows || is_denied && is_new(finding)) && finding.severity <= cause.severity
+    (follows || is_denied && is_about_addition(finding)) && finding.severity <= cause.severity
 }
 
 /// Whether a finding is about a provider, namespace or host that the change adds.
-fn is_new(finding: &Diagnostic) -> bool {
+fn is_about_addition(finding: &Diagnostic) -> bool {
     matches!(
         finding.reason,
         Some(Reason::HostAdded | Reason::NamespaceAdded | Reason::ProviderAdded)

@@ -23,7 +23,8 @@ pub(super) struct ComparedEntry<'a> {
     unknown: Option<Vec<Platform>>,
 }
 
-/// Findings about the required platforms, as far as the cache knows the packages.
+/// Adds findings about the required platforms, as far as the cache knows the packages; without
+/// required platforms, about entries for one platform only.
 pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     // A registry lists the platforms, so that `online` compares them then.
     if root.online.is_some() || root.is_policy_only() {
@@ -35,21 +36,21 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             // Without a hash any package is accepted, for any platform.
             report.has_unknown_platforms |= root.platforms.is_some();
         } else if root.platforms.is_none() {
-            report.findings.extend(single(entry));
+            report.findings.extend(finding_single_h1(entry));
         } else {
             let known = match root.cache {
-                Some(cache) => cache.platforms_of(&entry.address, &entry.locked.version),
+                Some(cache) => cache.release_evidence(&entry.address, &entry.locked.version),
                 None => ReleaseEvidence::default(),
             };
-            compared.push(compare(root, entry, &known));
+            compared.push(compare_entry(root, entry, &known));
         }
     }
-    add_compared(root, compared, None, report);
+    add_findings(root, compared, None, report);
 }
 
 /// Compares an entry with the required platforms. The message about too few hashes contains no
 /// provider, so that one finding covers all entries of a file, and all root modules.
-pub(super) fn compare<'a>(
+pub(super) fn compare_entry<'a>(
     root: &AuditedRoot<'_>,
     entry: &'a Entry,
     known: &ReleaseEvidence,
@@ -77,7 +78,7 @@ pub(super) fn compare<'a>(
             }
             Covers::No => match &known.listed {
                 Some(listed) if !listed.contains(platform) => {
-                    findings.push(not_published(root, entry, platform, listed.iter()));
+                    findings.push(finding_not_published(root, entry, platform, listed.iter()));
                 }
                 _ => without_hash.push(platform.clone()),
             },
@@ -95,21 +96,11 @@ pub(super) fn compare<'a>(
     let unexplained = known.unexplained(hashes).len();
     let are_too_few = unexplained < unknown.len() || recorded < possible;
     if !unknown.is_empty() && are_too_few {
-        let message = if recorded == 1 || recorded < required.len() {
-            let verb = if recorded == 1 { "is" } else { "are" };
-            format!(
-                "only {recorded} h1 {verb} recorded, but {} platforms are required",
-                required.len()
-            )
-        } else {
-            format!(
-                "only {unexplained} of {recorded} h1 can be for {} of the required platforms",
-                unknown.len()
-            )
-        };
-        let error = finding_at(Code::PlatformNotCovered, message, &entry.block, "");
+        let message = too_few_h1(recorded, unexplained, required.len(), unknown.len());
+        let error = finding_at(Code::PlatformNotCovered, message, &entry.block);
         let error = error.note(format!("required: {}", enumerate(&required)));
         findings.push(error.help(root.lock_remedy()).about(&entry.address));
+        // The error covers them.
         unknown.clear();
     }
     ComparedEntry {
@@ -117,6 +108,19 @@ pub(super) fn compare<'a>(
         findings,
         unknown: Some(unknown),
     }
+}
+
+/// The message about an entry with fewer `h1:` than required platforms. `unexplained` of the
+/// recorded ones are of no known package, and `unknown` of the required platforms have no known
+/// package.
+fn too_few_h1(recorded: usize, unexplained: usize, required: usize, unknown: usize) -> String {
+    if recorded == 1 {
+        return format!("only 1 h1 is recorded, but {required} platforms are required");
+    }
+    if recorded < required {
+        return format!("only {recorded} h1 are recorded, but {required} platforms are required");
+    }
+    format!("only {unexplained} of {recorded} h1 can be for {unknown} of the required platforms")
 }
 
 /// Compares an entry with all platforms of its release, which are unknown.
@@ -130,7 +134,7 @@ fn compare_with_all<'a>(root: &AuditedRoot<'_>, entry: &'a Entry) -> ComparedEnt
         };
     }
     let message = "no h1 is recorded, but all platforms are required".to_owned();
-    let error = finding_at(Code::PlatformNotCovered, message, &entry.block, "");
+    let error = finding_at(Code::PlatformNotCovered, message, &entry.block);
     ComparedEntry {
         entry,
         findings: vec![error.help(root.lock_remedy()).about(&entry.address)],
@@ -138,10 +142,10 @@ fn compare_with_all<'a>(root: &AuditedRoot<'_>, entry: &'a Entry) -> ComparedEnt
     }
 }
 
-/// Adds the findings about all entries. `mirror` is the source that was asked, if one was. Unknown
-/// platforms are a finding if the user requested platforms, or if there cannot be many; otherwise
-/// they are only part of the summary.
-pub(super) fn add_compared(
+/// Adds the findings about all entries to the report. `mirror` is the source that was asked, if one
+/// was. Unknown platforms are a finding if the user requested platforms, or if an entry has a hash
+/// for one platform only; otherwise they are only part of the summary.
+pub(super) fn add_findings(
     root: &AuditedRoot<'_>,
     compared: Vec<ComparedEntry<'_>>,
     mirror: Option<&str>,
@@ -155,11 +159,12 @@ pub(super) fn add_compared(
         unknown,
     } in compared
     {
-        let is_known = unknown.as_ref().is_some_and(Vec::is_empty);
-        report.has_unknown_platforms |= !is_known || !findings.is_empty();
+        let has_unknown = unknown.as_ref().is_none_or(|unknown| !unknown.is_empty());
+        report.has_unknown_platforms |= has_unknown || !findings.is_empty();
         report.findings.extend(findings);
-        let can_be_one = unknown.is_none() && entry.locked.platform_hashes().count() < 2;
-        if !is_known && (root.options.platforms.is_some() || can_be_one) {
+        // All platforms are required, and the entry cannot have a hash for each.
+        let covers_one = unknown.is_none() && entry.locked.platform_hashes().count() < 2;
+        if has_unknown && (root.options.platforms.is_some() || covers_one) {
             platforms.extend(unknown.unwrap_or_default());
             entries.push(entry);
         }
@@ -181,7 +186,7 @@ pub(super) fn add_compared(
         platforms: Some(root.named_platforms().to_vec()),
     };
     for entry in entries {
-        let warning = finding_at(Code::PlatformNotKnown, message.clone(), &entry.block, "")
+        let warning = finding_at(Code::PlatformNotKnown, message.clone(), &entry.block)
             .note(format!("not confirmed: {names}"))
             .help(online.clone())
             .about(&entry.address);
@@ -190,7 +195,7 @@ pub(super) fn add_compared(
 }
 
 /// The locked providers, each with a required platform from which the settings exempt it.
-pub(super) fn exempted(root: &AuditedRoot<'_>) -> BTreeSet<(String, Platform)> {
+pub(super) fn exempted_platforms(root: &AuditedRoot<'_>) -> BTreeSet<(String, Platform)> {
     let mut exempted = BTreeSet::new();
     let missing = &root.module.settings.without_platforms;
     for entry in root.entries() {
@@ -201,7 +206,7 @@ pub(super) fn exempted(root: &AuditedRoot<'_>) -> BTreeSet<(String, Platform)> {
                 None => false,
             };
             if is_required {
-                exempted.insert((root.name(&entry.address), one.platform.clone()));
+                exempted.insert((root.provider_name(&entry.address), one.platform.clone()));
             }
         }
     }
@@ -210,7 +215,7 @@ pub(super) fn exempted(root: &AuditedRoot<'_>) -> BTreeSet<(String, Platform)> {
 
 /// The finding for an entry that can cover one platform only, if no platforms are specified. It
 /// names no provider, so that it is one finding for all entries of a file.
-pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
+pub(super) fn finding_single_h1(entry: &Entry) -> Option<Diagnostic> {
     if entry.locked.platform_hashes().count() != 1 {
         return None;
     }
@@ -221,7 +226,7 @@ pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
         platforms: Some(Vec::new()),
         ..LockRemedy::default()
     });
-    let warning = finding_at(Code::SinglePlatform, message, &entry.block, "")
+    let warning = finding_at(Code::SinglePlatform, message, &entry.block)
         .help(help.and_text(", or set platforms in provlock.toml"))
         .about(&entry.address);
     Some(warning)
@@ -238,31 +243,33 @@ pub(super) fn finding_without_h1(
         return None;
     }
     let pattern = Pattern::text("no h1 of ")
-        .and_names("provider", [root.release(entry)])
+        .and_names("provider", [root.release_name(entry)])
         .and_text(" for ")
         .and_names(PLATFORM, platforms.iter().map(ToString::to_string))
         .and_text(" is recorded");
-    let error = finding_at(Code::PlatformMissing, pattern, &entry.block, "");
+    let error = finding_at(Code::PlatformMissing, pattern, &entry.block);
     Some(error.help(root.lock_remedy()))
 }
 
 /// The finding for a required platform for which the locked version has no package. `listed` are
 /// the platforms of its packages.
-pub(super) fn not_published<'a>(
+pub(super) fn finding_not_published<'a>(
     root: &AuditedRoot<'_>,
     entry: &Entry,
     platform: &Platform,
     listed: impl Iterator<Item = &'a Platform>,
 ) -> Diagnostic {
     let pattern = Pattern::text("")
-        .and_names("provider", [root.release(entry)])
+        .and_names("provider", [root.release_name(entry)])
         .and_verb(" is", " are")
         .and_text(format!(" not published for {platform}"));
     let listed: Vec<_> = listed.map(ToString::to_string).collect();
     let help = Help::text("lock a different version, or remove the platform; ")
-        .and_exempt(root.name(&entry.address), platform);
+        .and_exempt(root.provider_name(&entry.address), platform);
     let published = format!("published for {}", listed.join(", "));
-    finding_at(Code::PlatformMissing, pattern, entry.version(), &published).help(help)
+    Diagnostic::finding(Code::PlatformMissing, pattern)
+        .at(entry.version().clone(), published)
+        .help(help)
 }
 
 /// Warnings about platforms that the locked version has although the settings exempt the provider
@@ -276,6 +283,10 @@ pub(super) fn wrong_exceptions(
     missing
         .of(&entry.address, root.module.dialect)
         .filter(|missing| has_package(&missing.platform))
-        .map(|missing| missing.exists(&root.release(entry)).about(&entry.address))
+        .map(|missing| {
+            missing
+                .exists(&root.release_name(entry))
+                .about(&entry.address)
+        })
         .collect()
 }

@@ -48,7 +48,7 @@ pub(super) fn check_with(
         };
         let mut release = known.remove(&change.address).unwrap_or_default();
         if let Some(cache) = root.cache {
-            release.add_evidence(cache.platforms_of(&entry.address, &entry.locked.version));
+            release.add_evidence(cache.release_evidence(&entry.address, &entry.locked.version));
         }
         if let Some(lost) = LostPlatforms::of(change, &release) {
             let mut finding = lost.finding(root, entry);
@@ -108,7 +108,7 @@ impl LostPlatforms {
     /// platforms.
     fn finding(&self, root: &AuditedRoot<'_>, entry: &Entry) -> Diagnostic {
         let mut pattern = Pattern::text("this change removes the h1 of ")
-            .and_names("provider", [root.release(entry)])
+            .and_names("provider", [root.release_name(entry)])
             .and_text(" for ");
         let unnamed = count(self.unnamed, "unknown platform");
         if self.named.is_empty() {
@@ -120,7 +120,7 @@ impl LostPlatforms {
                 pattern = pattern.and_text(format!(" and {unnamed}"));
             }
         }
-        let mut finding = finding_at(Code::PlatformsLost, pattern, &entry.block, "");
+        let mut finding = finding_at(Code::PlatformsLost, pattern, &entry.block);
         if self.is_required(root, entry) {
             finding.severity = Severity::Error;
         }
@@ -202,7 +202,7 @@ mod tests {
     fn lost(old: &Locks, new: &Locks, known: &[(&str, u8)]) -> Option<(Vec<String>, usize)> {
         let mut release = ReleaseEvidence::default();
         for (platform, number) in known {
-            let hashes = release.published.entry(platform.parse().unwrap());
+            let hashes = release.h1_by_platform.entry(platform.parse().unwrap());
             hashes.or_default().insert(h1(*number));
         }
         let change = diff(old, new).entries.remove(0);

@@ -7,7 +7,7 @@ use super::audited_root::{AuditedRoot, FileState, Named};
 use super::version_too_young::new_versions;
 use crate::diagnostic::Diagnostic;
 use crate::lockfile::Entry;
-use crate::project::similar_names::imitation;
+use crate::project::similar_names::finding_imitation;
 use crate::provider::Authentication;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
@@ -32,8 +32,13 @@ fn check_address(root: &AuditedRoot<'_>, named: Named<'_>) -> Vec<Diagnostic> {
     if let Some(entry) = named.entry {
         errors.extend(policy.against_version(address, dialect, &entry.locked.version));
     }
-    let known = root.base.as_ref().map(|base| &base.facts.providers);
-    errors.extend(imitation(address, policy, dialect, known));
+    let providers_of_base = root.base.as_ref().map(|base| &base.facts.providers);
+    errors.extend(finding_imitation(
+        address,
+        policy,
+        dialect,
+        providers_of_base,
+    ));
     errors
         .into_iter()
         .map(|error| named.add_locations(error))
@@ -47,7 +52,7 @@ pub(super) fn check_signature(
     authentication: &Authentication,
 ) -> Vec<Diagnostic> {
     let policy = &root.module.settings.policy;
-    let release = root.release(entry);
+    let release = root.release_name(entry);
     let errors = policy.against_signature(
         &entry.address,
         root.module.dialect,
@@ -60,8 +65,9 @@ pub(super) fn check_signature(
         .collect()
 }
 
-/// Asks about every provider if the policy depends on it, else about those whose dates are needed
-/// anyway.
+/// Findings about what registries say of providers, several requested at a time: of every provider
+/// if the policy depends on it, else of those with a new version, whose date is needed anyway. None
+/// offline.
 pub(super) fn registry_data(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     if root.lock_file_state != FileState::Readable {
         return Vec::new();
@@ -88,17 +94,15 @@ pub(super) fn registry_data(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     }
 
     let results = parallel::map(providers, WAITING_REQUESTS, |named| {
-        let mut of_provider = listings.against(named.address, policy, dialect, online.source);
-        of_provider.extend(listings.warnings(named.address));
-        (named, of_provider)
+        let mut findings = listings.against(named.address, policy, dialect, online.source);
+        findings.extend(listings.warnings(named.address));
+        (named, findings)
     });
-    let mut findings = Vec::new();
-    for (named, of_provider) in results {
-        findings.extend(
-            of_provider
-                .into_iter()
-                .map(|finding| named.add_locations(finding)),
-        );
+    let mut all = Vec::new();
+    for (named, findings) in results {
+        for finding in findings {
+            all.push(named.add_locations(finding));
+        }
     }
-    findings
+    all
 }

@@ -1,7 +1,7 @@
 //! Findings about providers, namespaces, hosts and publishers of modules that the base does not
 //! lock.
 
-use super::affected::is_affected;
+use super::affected::may_be_affected;
 use super::audited_root::AuditedRoot;
 use super::base::{Base, BaseFacts};
 use crate::diagnostic::words::enumerate;
@@ -23,11 +23,11 @@ pub(super) fn providers(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         }
         // A provider that is not locked may have been required before.
         if named.entry.is_none()
-            && (!is_affected(root, facts) || is_required_at_base(root, named.address))
+            && (!may_be_affected(root, facts) || is_required_at_base(root, named.address))
         {
             continue;
         }
-        for finding in new_provider(root, facts, named.address) {
+        for finding in findings_about_new_provider(root, facts, named.address) {
             findings.push(named.add_locations(finding));
         }
     }
@@ -39,12 +39,12 @@ pub(super) fn is_required_at_base(root: &AuditedRoot<'_>, address: &ProviderAddr
     let Some(base) = &root.base else {
         return false;
     };
-    let before = base.reading(root.module);
+    let before = base.requirements_before(root.module);
     before.providers.contains(address)
 }
 
 /// Findings about the host, the namespace and the name of a provider that the base does not lock.
-fn new_provider(
+fn findings_about_new_provider(
     root: &AuditedRoot<'_>,
     facts: &BaseFacts<'_>,
     address: &ProviderAddress,
@@ -86,7 +86,7 @@ fn new_provider(
 
     let message = format!(
         "{} is new: no lock file of the base contains it",
-        root.name(address)
+        root.provider_name(address)
     );
     let finding = Diagnostic::publisher_added(Reason::ProviderAdded, message);
     findings.push(finding.help("make sure that this provider and its publisher are intended"));
@@ -100,8 +100,9 @@ pub(super) fn modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     };
     let facts = base.facts;
-    let are_entries_checked = root.modules.is_some() && !facts.module_publishers.is_empty();
-    if are_entries_checked || !is_affected(root, facts) {
+    let are_entries_checked =
+        root.module_lock_file.is_some() && !facts.module_publishers.is_empty();
+    if are_entries_checked || !may_be_affected(root, facts) {
         return Vec::new();
     }
     let mut new = Vec::new();
@@ -116,31 +117,37 @@ pub(super) fn modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     if new.is_empty() {
         return Vec::new();
     }
-    // The base is read only for publishers that its lock files do not have.
-    let before = base.reading(root.module);
+    // The base is read only for publishers that its lock files do not have: first this root module,
+    // which is cheaper, then all.
+    let before = base.requirements_before(root.module);
     new.retain(|(_, publisher)| !before.publishers.contains(publisher));
     if new.is_empty() {
         return Vec::new();
     }
+    let called = &facts.readings.whole_base().publishers;
+    new.retain(|(_, publisher)| !called.contains(publisher));
 
-    let known = &facts.readings.whole().publishers;
     let mut findings = Vec::new();
     for (call, publisher) in new {
-        if !known.contains(&publisher) {
-            let origin =
-                format!(" from {publisher}, which is new: the base calls no module from it");
-            let name = call.name().into_owned();
-            let mut hosts = known.iter().map(|known| host(known));
-            let is_host_known = hosts.any(|known| known == host(&publisher));
-            findings.push(source_added(name, origin, &call.location, is_host_known));
-        }
+        let origin = format!(" from {publisher}, which is new: the base calls no module from it");
+        let name = call.name().into_owned();
+        let is_host_known = called
+            .iter()
+            .any(|known| host_of_publisher(known) == host_of_publisher(&publisher));
+        findings.push(finding_source_added(
+            name,
+            origin,
+            &call.location,
+            is_host_known,
+        ));
     }
     findings
 }
 
-/// A module from a host or publisher from which the base neither locked nor called a module.
-/// Nothing is reported if no lock file of the base contains modules: [`modules`] checks the calls.
-pub(super) fn new_publisher(
+/// The finding about a module from a host or publisher from which the base neither locked nor
+/// called a module. `None` if no lock file of the base contains modules: [`modules`] checks the
+/// calls then.
+pub(super) fn finding_new_publisher(
     root: &AuditedRoot<'_>,
     entry: &Entry<LockedModule>,
 ) -> Option<Diagnostic> {
@@ -150,7 +157,9 @@ pub(super) fn new_publisher(
     if facts.module_publishers.is_empty() || new.is_empty() {
         return None;
     }
-    new.retain(|publisher| !facts.readings.whole().publishers.contains(publisher));
+    // The base is read only for publishers that its lock files do not have.
+    let called = &facts.readings.whole_base().publishers;
+    new.retain(|publisher| !called.contains(publisher));
     if new.is_empty() {
         return None;
     }
@@ -159,17 +168,22 @@ pub(super) fn new_publisher(
         " from {}, which is new: the base locks no module from it",
         enumerate(&new)
     );
-    let mut known = facts
-        .module_publishers
-        .iter()
-        .chain(&facts.readings.whole().publishers);
-    let is_host_known = known.any(|known| new.iter().all(|new| host(new) == host(known)));
-    Some(source_added(name, origin, entry.source(), is_host_known))
+    let mut known = facts.module_publishers.iter().chain(called);
+    let is_host_known = known.any(|known| {
+        new.iter()
+            .all(|new| host_of_publisher(new) == host_of_publisher(known))
+    });
+    Some(finding_source_added(
+        name,
+        origin,
+        entry.source(),
+        is_host_known,
+    ))
 }
 
 /// The finding about a module of a new publisher. The findings about all its modules are folded.
 /// A new host is a warning.
-fn source_added(
+fn finding_source_added(
     name: String,
     origin: String,
     location: &Location,
@@ -189,7 +203,7 @@ fn source_added(
 }
 
 /// The host of a publisher of modules, such as `github.com` of `github.com/acme`.
-fn host(publisher: &str) -> &str {
+fn host_of_publisher(publisher: &str) -> &str {
     let start = publisher
         .find("://")
         .map_or(0, |scheme| scheme + "://".len());

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::configuration::{
-    Fingerprint, Module, OwnCommit, PartId, Requirements, Resolver, StateStorage, listings,
+    Fingerprint, Module, NO_OBSERVER, OwnCommit, PartId, Requirements, Resolver, StateStorage,
+    listings,
 };
 use crate::modules::{locked, requested_hosts};
 use crate::project::reviewed_change::ReviewedChange;
@@ -18,17 +19,17 @@ use crate::project::session::Session;
 use crate::provider::{Dialect, ProviderAddress};
 use crate::system::{OnceMap, parallel, walk};
 
-/// Requirements of a root module in one revision.
+/// Requirements of a root module at the base revision.
 #[derive(Default)]
-pub(super) struct Reading {
-    /// Whether the revision has the root module.
+pub(super) struct RequirementsBefore {
+    /// Whether the base has the root module.
     pub(super) exists: bool,
     /// Parts that cannot be read.
-    pub(super) unknown: BTreeSet<PartId>,
+    pub(super) unknown_calls: BTreeSet<PartId>,
     /// Calls of other packages.
-    pub(super) calls: BTreeSet<PartId>,
+    pub(super) package_calls: BTreeSet<PartId>,
     /// Calls that depend on an input of the run.
-    pub(super) variable: BTreeSet<PartId>,
+    pub(super) variable_calls: BTreeSet<PartId>,
     /// Sources and constraints of calls of other packages, by the paths of the calls. A source
     /// without a host has one in each dialect; the one in the dialect of the head is the first.
     pub(super) sources: BTreeMap<String, Vec<String>>,
@@ -48,8 +49,8 @@ pub(super) struct BaseReadings {
     session: Session<'static>,
     top: PathBuf,
     ignore_tests: bool,
-    readings: OnceMap<PathBuf, Arc<Reading>>,
-    whole: OnceLock<WholeBase>,
+    readings: OnceMap<PathBuf, Arc<RequirementsBefore>>,
+    whole_base: OnceLock<WholeBase>,
 }
 
 /// Facts about all directories of a revision.
@@ -57,13 +58,13 @@ pub(super) struct BaseReadings {
 pub(super) struct WholeBase {
     /// Publishers of the called modules.
     pub(super) publishers: BTreeSet<String>,
-    /// As in [`Reading::hosts`].
+    /// As in [`RequirementsBefore::hosts`].
     pub(super) hosts: BTreeSet<String>,
     /// Places of states.
     pub(super) storages: Vec<StateStorage>,
     /// Identities of the parts that cannot be read, wherever they are. A new root module may have
     /// the same.
-    pub(super) unknown: HashSet<Fingerprint>,
+    pub(super) unknown_calls: HashSet<Fingerprint>,
 }
 
 impl BaseReadings {
@@ -77,13 +78,17 @@ impl BaseReadings {
             top: change.top.clone(),
             ignore_tests,
             readings: OnceMap::default(),
-            whole: OnceLock::new(),
+            whole_base: OnceLock::new(),
         }
     }
 
     /// The reading of a root module of the head, which the change may have moved from a different
     /// directory. A root module that cannot be read has nothing.
-    pub(super) fn of(&self, head: &RootModule, moved_from: Option<&Path>) -> Arc<Reading> {
+    pub(super) fn requirements_of(
+        &self,
+        head: &RootModule,
+        moved_from: Option<&Path>,
+    ) -> Arc<RequirementsBefore> {
         self.readings.get_or_compute(&head.canonical, || {
             Arc::new(self.read(head, moved_from).unwrap_or_default())
         })
@@ -96,7 +101,7 @@ impl BaseReadings {
 
     /// Reads a root module at the base, in both dialects if the head is read in both. `None` if it
     /// does not exist there or cannot be opened.
-    fn read(&self, head: &RootModule, moved_from: Option<&Path>) -> Option<Reading> {
+    fn read(&self, head: &RootModule, moved_from: Option<&Path>) -> Option<RequirementsBefore> {
         let tree = self.session.tree();
         let directory = moved_from.unwrap_or(&head.canonical);
         let canonical = tree.canonicalize(directory).ok()?;
@@ -106,6 +111,7 @@ impl BaseReadings {
             None => head.found.path.clone(),
         };
         let mut found = FoundRoot::new(path, Some(canonical), kind);
+        // The same root modules share its lock file, as far as the base has them.
         for other in &head.found.sharing {
             if tree.is_dir(&other.canonical) {
                 found.sharing.push(other.clone());
@@ -113,34 +119,31 @@ impl BaseReadings {
         }
         let root = self.session.open_root(&found).ok()?;
 
-        let mut reading = Reading {
+        let mut before = RequirementsBefore {
             exists: true,
-            ..Reading::default()
+            ..RequirementsBefore::default()
         };
         let mut dialects = vec![root.dialect];
         // Where the head is read for both tools, the base is compared as both read it.
         if head.other_reading != OtherReading::Ignored {
             dialects.push(root.dialect.other());
+            // The dialect of the head comes first.
             dialects.sort_by_key(|dialect| *dialect != head.dialect);
         }
         for dialect in dialects {
             if let Some(requirements) = self.requirements(&root, dialect) {
-                reading.add(&requirements);
+                before.add(&requirements);
                 if dialect == root.dialect {
-                    reading.storages = requirements.storages;
-                    reading.own_commits = requirements.own_commits;
+                    before.storages = requirements.storages;
+                    before.own_commits = requirements.own_commits;
                 }
             }
         }
-        Some(reading)
+        Some(before)
     }
 
     fn requirements(&self, root: &RootModule, dialect: Dialect) -> Option<Requirements> {
-        let mut modules = None;
-        if root.locks_modules() {
-            modules = Some(root.parsed_module_lock_file());
-        }
-        let following = modules.as_ref().map(locked_calls::following);
+        let following = locked_calls::following_own(root);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
         let cache = &self.session.modules;
         let read = root.requirements_as(
@@ -149,14 +152,15 @@ impl BaseReadings {
             self.ignore_tests,
             MissingModules::Allowed,
             resolver,
-            &|_| (),
+            NO_OBSERVER,
         );
         read.ok()
     }
 
-    /// Facts about all root modules of the base.
-    pub(super) fn whole(&self) -> &WholeBase {
-        self.whole.get_or_init(|| {
+    /// Facts about all root modules of the base, and about modules that none of them calls. What
+    /// cannot be read adds nothing.
+    pub(super) fn whole_base(&self) -> &WholeBase {
+        self.whole_base.get_or_init(|| {
             let listed = listings(self.session.tree(), &self.top).unwrap_or_default();
             let mut directories: Vec<PathBuf> = listed.directories.into_keys().collect();
             directories.retain(|directory| {
@@ -173,39 +177,36 @@ impl BaseReadings {
                 roots.extend(root.canonical.clone());
             }
 
-            let called = parallel::map(directories, parallel::cores(), |directory| {
+            let of_directories = parallel::map(directories, parallel::cores(), |directory| {
                 let is_root = roots.contains(&directory);
                 let is_read = search.read.contains(&directory);
-                self.called_by(&directory, is_root, is_read)
+                self.facts_about(&directory, is_root, is_read)
             });
             let mut all = WholeBase::default();
-            for called in called.into_iter().flatten() {
-                all.publishers.extend(called.publishers);
-                all.hosts.extend(called.hosts);
-                all.storages.extend(called.storages);
-                all.unknown.extend(called.unknown);
+            for facts in of_directories.into_iter().flatten() {
+                all.publishers.extend(facts.publishers);
+                all.hosts.extend(facts.hosts);
+                all.storages.extend(facts.storages);
+                all.unknown_calls.extend(facts.unknown_calls);
             }
             all
         })
     }
 
     /// Facts about a directory. `is_read` is set if a root module reads it with the values of its
-    /// callers.
-    fn called_by(&self, directory: &Path, is_root: bool, is_read: bool) -> Option<WholeBase> {
+    /// callers. `None` for such a module, which adds no other facts, and if it cannot be read.
+    fn facts_about(&self, directory: &Path, is_root: bool, is_read: bool) -> Option<WholeBase> {
         let root = self.open(directory)?;
         if is_root || root.is_unit() {
             let requirements = self.requirements(&root, root.dialect)?;
-            let mut reading = Reading::default();
-            reading.add(&requirements);
+            let mut own = RequirementsBefore::default();
+            own.add(&requirements);
+            let unknown_calls = own.unknown_calls.iter();
             return Some(WholeBase {
-                publishers: reading.publishers,
-                hosts: reading.hosts,
+                publishers: own.publishers,
+                hosts: own.hosts,
                 storages: requirements.storages,
-                unknown: reading
-                    .unknown
-                    .iter()
-                    .map(|part| part.fingerprint)
-                    .collect(),
+                unknown_calls: unknown_calls.map(|call| call.fingerprint).collect(),
             });
         }
         // A root module has read it with the values of its calls, and has its facts.
@@ -214,12 +215,12 @@ impl BaseReadings {
         }
         // No root module calls it, but what it calls was approved with the base.
         let module = root.module(&self.session.modules);
-        let mut called = WholeBase::default();
+        let mut facts = WholeBase::default();
         for request in module.requests(root.dialect) {
-            called.publishers.extend(locked::publisher(&request));
-            called.hosts.extend(requested_hosts::hosts_of(&request));
+            facts.publishers.extend(locked::publisher(&request));
+            facts.hosts.extend(requested_hosts::hosts_of(&request));
         }
-        Some(called)
+        Some(facts)
     }
 
     fn open(&self, directory: &Path) -> Option<RootModule> {
@@ -230,17 +231,18 @@ impl BaseReadings {
     }
 }
 
-impl Reading {
-    /// Adds the requirements of a root module in one dialect.
+impl RequirementsBefore {
+    /// Adds the requirements of a root module in one dialect. Sources and publishers come from its
+    /// own calls, hosts also from calls in modules of other packages.
     fn add(&mut self, requirements: &Requirements) {
-        for part in &requirements.unknown {
-            self.unknown.insert(part.id());
+        for call in &requirements.unknown_calls {
+            self.unknown_calls.insert(call.id());
         }
-        for call in &requirements.variable {
-            self.variable.insert(call.id());
+        for call in &requirements.variable_calls {
+            self.variable_calls.insert(call.id());
         }
         for call in requirements.own_package_calls() {
-            self.calls.insert(call.id());
+            self.package_calls.insert(call.id());
             let sources = self.sources.entry(call.key.clone()).or_default();
             sources.push(call.shown_source());
             if let Some(request) = call.request() {

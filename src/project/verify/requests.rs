@@ -26,18 +26,23 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     findings
 }
 
-/// The calls of modules that were not fetched, each with the host, once for each location.
+/// The calls of modules that were not fetched because of their hosts, each with the host, once for
+/// each location. None if the hosts are not limited.
 pub(super) fn refused_calls<'a>(root: &'a AuditedRoot<'_>) -> Vec<(&'a ModuleCall, String)> {
     let mut refused: Vec<(&ModuleCall, String)> = Vec::new();
-    if root.packages.requested_hosts.get().is_none() {
+    if root.module_cache.requested_hosts.get().is_none() {
         return refused;
     }
     for call in root.declared.package_calls() {
         // A module that is installed is read where it is.
-        let mut tree = root.declared.tree.iter();
-        let is_read = call.module.is_some() || tree.any(|called| called.key == call.key);
-        let request = if is_read { None } else { call.request() };
-        let Some(host) = request.and_then(|request| root.packages.refused_host(&request)) else {
+        let mut read_modules = root.declared.tree.iter();
+        if call.module.is_some() || read_modules.any(|called| called.key == call.key) {
+            continue;
+        }
+        let Some(request) = call.request() else {
+            continue;
+        };
+        let Some(host) = root.module_cache.refused_host(&request) else {
             continue;
         };
         let is_known = refused
@@ -70,12 +75,12 @@ pub(super) fn locked_request(
         locked: Arc::clone(locked),
         replaced: ReplacedPackage::Refused,
     };
-    let Some(host) = root.packages.refused_host(&request) else {
+    let Some(host) = root.module_cache.refused_host(&request) else {
         return LockedRequest::Allowed;
     };
     // The call itself names the host, and is reported as a call.
     if let Some(request_of_call) = call.request()
-        && root.packages.refused_host(&request_of_call).is_some()
+        && root.module_cache.refused_host(&request_of_call).is_some()
     {
         return LockedRequest::CallRefused;
     }
@@ -89,7 +94,7 @@ pub(super) fn locked_request(
 
 /// The finding about an entry whose registry was not requested.
 pub(super) fn not_requested(root: &AuditedRoot<'_>, entry: &Entry) -> Diagnostic {
-    let name = root.release(entry);
+    let name = root.release_name(entry);
     let host = &entry.address.hostname;
     let message = format!("{name} was not checked: the base does not use {host}");
     Diagnostic::not_decided(Reason::UnknownPart, message)

@@ -18,17 +18,18 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     for entry in root.entries() {
         let mut finding = match requirements.providers.get(&entry.address) {
             Some(requirement) if root.base.is_some() && requirement.is_of_state() => {
-                not_required(root, entry, Some(requirement))
+                finding_not_required(root, entry, Some(requirement))
             }
-            Some(requirement) => compare(root, entry, requirement),
-            None if is_meant(root, entry) => None,
-            None => not_required(root, entry, None),
+            Some(requirement) => compare_entry(root, entry, requirement),
+            // A finding about the provider without a source covers the entry.
+            None if is_meant_by_provider_without_source(root, entry) => None,
+            None => finding_not_required(root, entry, None),
         };
         if finding.is_none() {
-            finding = outside_recorded(root, entry);
+            finding = finding_outside_recorded(root, entry);
         }
         findings.extend(finding);
-        findings.extend(no_hashes(root, entry));
+        findings.extend(finding_no_hashes(root, entry));
     }
 
     let locked = root.lock_file.locks();
@@ -36,7 +37,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         // For a provider under development, the tool runs a local build and needs no entry.
         let is_overridden = root.dev_overrides.contains_key(address);
         if requirement.is_certain && !is_overridden && !locked.contains_key(address) {
-            findings.push(not_locked(root, address, requirement));
+            findings.push(finding_not_locked(root, address, requirement));
         }
     }
     findings
@@ -49,7 +50,7 @@ pub(super) fn refused(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 
 /// OpenTofu and Terraform ignore hashes of unknown schemes: `PreferredHashes` in OpenTofu's
 /// `internal/getproviders/hash.go`.
-fn no_hashes(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
+fn finding_no_hashes(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
     let hashes = &entry.locked.hashes;
     if hashes.iter().any(Hash::is_known) {
         return None;
@@ -61,15 +62,19 @@ fn no_hashes(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
     };
     let message = format!(
         "{what} recorded for {}, so any package would be accepted",
-        root.release(entry)
+        root.release_name(entry)
     );
-    Some(finding_at(Code::NoHashes, message, &entry.block, "").help(root.lock_remedy()))
+    Some(finding_at(Code::NoHashes, message, &entry.block).help(root.lock_remedy()))
 }
 
 /// Compares an entry with the requirement for its provider: the version with the constraints, or
-/// else the recorded constraints with the required ones.
-fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
-    let name = root.name(&entry.address);
+/// else the recorded constraints with the required ones, if all of these are known.
+fn compare_entry(
+    root: &AuditedRoot<'_>,
+    entry: &Entry,
+    requirement: &Requirement,
+) -> Option<Diagnostic> {
+    let name = root.provider_name(&entry.address);
     let version = &entry.locked.version;
     let recorded = &entry.locked.constraints;
     let required = &requirement.constraints;
@@ -81,7 +86,7 @@ fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> 
         };
         let message = format!("{name} is locked at {version}, but {asks}");
         let code = Code::VersionOutsideConstraints;
-        let mut error = finding_at(code, message, entry.version(), "");
+        let mut error = finding_at(code, message, entry.version());
         for declaration in &requirement.declarations {
             if !declaration.constraints.allows(version) {
                 error = declaration.mark(error, &declaration.location, "asked for here");
@@ -93,7 +98,7 @@ fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> 
     if recorded == required || root.requirements().is_incomplete {
         return None;
     }
-    let warning = constraints_differ(
+    let warning = finding_constraints_differ(
         Code::ConstraintsDiffer,
         entry,
         &name,
@@ -106,7 +111,7 @@ fn compare(root: &AuditedRoot<'_>, entry: &Entry, requirement: &Requirement) -> 
 
 /// The finding about recorded constraints that differ from the constraints of `source`. The locked
 /// version meets both.
-pub(super) fn constraints_differ<T: EntryKind>(
+pub(super) fn finding_constraints_differ<T: EntryKind>(
     code: Code,
     entry: &Entry<T>,
     name: &str,
@@ -126,12 +131,7 @@ pub(super) fn constraints_differ<T: EntryKind>(
     };
     let message =
         format!("the lock file records {recorded} for {name}, but {source} has {required}");
-    let finding = finding_at(
-        code,
-        message,
-        entry.constraints().unwrap_or(&entry.block),
-        "",
-    );
+    let finding = finding_at(code, message, entry.constraints().unwrap_or(&entry.block));
     finding.note(format!(
         "the locked version {} meets the constraints of {source}",
         entry.locked.release()
@@ -139,8 +139,9 @@ pub(super) fn constraints_differ<T: EntryKind>(
 }
 
 /// The finding about a version that the entry's recorded constraints exclude, if the configuration
-/// is not completely known. If the change removes these constraints, the base's apply.
-fn outside_recorded(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
+/// is not completely known. If the entry records none, the constraints in the base apply, because a
+/// change may have removed them.
+fn finding_outside_recorded(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic> {
     if !root.requirements().is_incomplete {
         return None;
     }
@@ -157,18 +158,19 @@ fn outside_recorded(root: &AuditedRoot<'_>, entry: &Entry) -> Option<Diagnostic>
     if recorded.is_empty() || recorded.allows(version) {
         return None;
     }
-    let name = root.name(&entry.address);
+    let name = root.provider_name(&entry.address);
     let message =
         format!("{name} is locked at {version}, but {records} the constraints {recorded}");
     let code = Code::VersionOutsideConstraints;
-    let error = finding_at(code, message, entry.version(), "").at_each(location, "recorded here");
+    let error = finding_at(code, message, entry.version()).at_each(location, "recorded here");
     let note = "they are treated as required, because the configuration is not completely known";
     Some(error.note(note).help(Remedy::upgrade(name)))
 }
 
-/// An entry that the configuration does not require. A state file that needs it is shown, but does
-/// not excuse it in a change under review, because the change may have brought the file.
-fn not_required(
+/// The finding about an entry that the configuration does not require; `None` if the configuration
+/// is not completely known. A state file that needs it is shown, but does not excuse it in a change
+/// under review, because the change may have brought the file.
+fn finding_not_required(
     root: &AuditedRoot<'_>,
     entry: &Entry,
     by_state: Option<&Requirement>,
@@ -177,9 +179,9 @@ fn not_required(
     if requirements.is_incomplete {
         return None;
     }
-    let name = root.name(&entry.address);
+    let name = root.provider_name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not require it");
-    let mut warning = finding_at(Code::ProviderNotRequired, message, &entry.block, "");
+    let mut warning = finding_at(Code::ProviderNotRequired, message, &entry.block);
     if let Some(requirement) = by_state {
         let declarations = requirement.declarations.iter();
         let locations = declarations.map(|declaration| &declaration.location);
@@ -220,12 +222,15 @@ fn not_required(
     })
 }
 
-fn not_locked(
+fn finding_not_locked(
     root: &AuditedRoot<'_>,
     address: &ProviderAddress,
     requirement: &Requirement,
 ) -> Diagnostic {
-    let message = format!("{} is required, but not locked", root.name(address));
+    let message = format!(
+        "{} is required, but not locked",
+        root.provider_name(address)
+    );
     let error = Diagnostic::finding(Code::ProviderNotLocked, message).about(address);
     let error = requirement.at_declarations(error.help(Remedy::lock()));
     // An entry that nothing else requires is probably meant.
@@ -239,7 +244,7 @@ fn not_locked(
 
 /// Whether an entry that nothing requires is probably meant by a required provider without a
 /// source.
-fn is_meant(root: &AuditedRoot<'_>, entry: &Entry) -> bool {
+fn is_meant_by_provider_without_source(root: &AuditedRoot<'_>, entry: &Entry) -> bool {
     let locked = root.lock_file.locks();
     for (address, requirement) in &root.requirements().providers {
         if !locked.contains_key(address)

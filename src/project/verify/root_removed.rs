@@ -17,7 +17,7 @@ pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     };
     let is_before_locks =
         |module: &Module| module.required_version.is_below(&Version::new(0, 14, 0));
-    if base.lock_file.bytes.is_empty() || !is_before_locks(&root.module.module(root.packages)) {
+    if base.lock_file.bytes.is_empty() || !is_before_locks(&root.module.module(root.module_cache)) {
         return Vec::new();
     }
     let before = base.module(root.module);
@@ -30,7 +30,8 @@ pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     vec![finding.help("require at least version 0.14 in required_version")]
 }
 
-/// Patterns that the change adds and by which remote runs of HCP Terraform get no lock file.
+/// Findings about patterns that the change adds and by which remote runs of HCP Terraform get no
+/// lock file. None if the root module does not run remotely.
 pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(Base {
         facts: BaseFacts { change, .. },
@@ -39,7 +40,7 @@ pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     else {
         return Vec::new();
     };
-    let module = root.module.module(root.packages);
+    let module = root.module.module(root.module_cache);
     let runs_remotely = module.backend.as_ref().is_some_and(Backend::runs_remotely);
     if !runs_remotely || root.module.is_unit() {
         return Vec::new();
@@ -52,14 +53,19 @@ pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for directory in directories {
         let path = directory.join(UPLOAD_IGNORE_FILE);
-        let excludes = |text: &[u8]| excludes_from_upload(directory, text, &lock_file);
         if !change.read_files_now.contains(path.as_os_str()) || !change.alters(&path) {
             continue;
         }
-        let now = files::read(&path, lockfile::SIZE_LIMIT);
-        if now.map_or(true, |now| excludes(&now))
-            && !change.file_before(&path).is_some_and(excludes)
-        {
+        // Patterns that cannot be read may exclude it.
+        let excludes_now = match files::read(&path, lockfile::SIZE_LIMIT) {
+            Ok(now) => excludes_from_upload(directory, &now, &lock_file),
+            Err(_) => true,
+        };
+        let excluded_before = match change.file_before(&path) {
+            Some(before) => excludes_from_upload(directory, before, &lock_file),
+            None => false,
+        };
+        if excludes_now && !excluded_before {
             let shown = change.shown_path(&path);
             let message = format!(
                 "{} excludes {} from remote runs",

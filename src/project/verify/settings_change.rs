@@ -53,25 +53,25 @@ impl Session<'_> {
                 shown: change.shown_path(path),
                 what,
                 directory,
-                before: usable(change, path, before),
+                before: usable_at_base(change, path, before),
                 now: now
                     .ok()
                     .and_then(|bytes| parse(change, path, bytes.as_deref())),
                 above: settings_above(change, directory),
-                mentioned: &mentioned,
+                mentioned_dialects: &mentioned,
             };
             findings.extend(change.policy_changed(&edit));
         }
 
         // An edited file may also make a nearer one invalid.
-        let known = SettingsAbove::default();
+        let none_read = SettingsAbove::default();
         let shown = |path: &Path| change.shown_path(path).to_owned();
         for directory in paths.into_iter().filter_map(Path::parent) {
-            if !edited.iter().any(|edited| directory.starts_with(edited)) {
+            if !edited.iter().any(|above| directory.starts_with(above)) {
                 continue;
             }
-            let found = Settings::find(directory, self.settings_on_disk(), &known, &shown);
-            for error in found.err().into_iter().flatten() {
+            let settings = Settings::find(directory, self.settings_on_disk(), &none_read, &shown);
+            for error in settings.err().into_iter().flatten() {
                 if !findings.contains(&error) {
                     findings.push(error);
                 }
@@ -97,7 +97,7 @@ pub struct SettingsEdit<'a> {
     /// Settings of the files further up at the base.
     pub above: Settings,
     /// Dialects that count if no lock file and no other file name of the base shows one.
-    pub mentioned: &'a [Dialect],
+    pub mentioned_dialects: &'a [Dialect],
 }
 
 /// Parses a settings file; the default settings if there is none.
@@ -108,8 +108,9 @@ fn parse(change: &ReviewedChange, path: &Path, bytes: Option<&[u8]>) -> Option<S
     }
 }
 
-/// Settings of the base, if they can be used where they are.
-fn usable(change: &ReviewedChange, path: &Path, bytes: Option<&[u8]>) -> Option<Settings> {
+/// Settings of the base; `None` if they cannot be used where they are: settings of a cache below
+/// other settings.
+fn usable_at_base(change: &ReviewedChange, path: &Path, bytes: Option<&[u8]>) -> Option<Settings> {
     let settings = parse(change, path, bytes)?;
     let mut files = change.before_named(settings::FILE_NAME);
     let is_below_other = files.any(|(other, _)| {
@@ -205,7 +206,8 @@ impl ReviewedChange {
         }
     }
 
-    /// The keys whose values differ.
+    /// The keys whose values differ, for the dialects that the lock files and file names of the
+    /// base show: those below the directory of the settings, else those elsewhere.
     fn difference(
         &self,
         edit: &SettingsEdit<'_>,
@@ -230,7 +232,7 @@ impl ReviewedChange {
             dialects = dialects_elsewhere;
         }
         if dialects.is_empty() {
-            dialects = edit.mentioned.to_vec();
+            dialects = edit.mentioned_dialects.to_vec();
         }
         let compared = ComparedSettings {
             before,

@@ -17,7 +17,7 @@ use crate::system::{Tree, glob};
 /// Findings about repositories whose lock files contain providers of both default registries, each
 /// with the index of a root module: the first of the minority. Root modules whose settings specify
 /// that dialect are not counted.
-pub(super) fn mixed(
+pub(super) fn findings_mixed_dialects(
     results: &[Result<VerifiedRoot>],
     session: &Session<'_>,
 ) -> Vec<(usize, Diagnostic)> {
@@ -47,7 +47,7 @@ pub(super) fn mixed(
 
     let mut findings = Vec::new();
     for roots in repositories.values() {
-        findings.extend(mixed_in(session.tree(), roots));
+        findings.extend(finding_mixed_dialects(session.tree(), roots));
     }
     findings
 }
@@ -60,7 +60,10 @@ fn has_registry_of(dialect: Dialect, results: &[Result<VerifiedRoot>]) -> bool {
 
 /// Returns the warning about root modules of one directory tree that are locked for both dialects,
 /// and the index of the root module that has it.
-fn mixed_in(tree: &Tree, roots: &[(usize, &VerifiedRoot)]) -> Option<(usize, Diagnostic)> {
+fn finding_mixed_dialects(
+    tree: &Tree,
+    roots: &[(usize, &VerifiedRoot)],
+) -> Option<(usize, Diagnostic)> {
     let mut tofu = Vec::new();
     let mut terraform = Vec::new();
     for root in roots {
@@ -120,7 +123,7 @@ fn entry_of(tree: &Tree, root: &VerifiedRoot, dialect: Dialect) -> Option<Locati
 /// file. Returns one finding for each line of an ignore file that ignores lock files, with the
 /// index of the first root module concerned. Lines that the change under review adds are
 /// disregarded.
-pub(super) fn ignored_by_git(
+pub(super) fn findings_ignored_by_git(
     results: &mut [Result<VerifiedRoot>],
     version_control: Option<&dyn VersionControl>,
     is_new: impl Fn(&Location) -> bool,
@@ -164,7 +167,7 @@ pub(super) fn ignored_by_git(
     }
     let mut findings = Vec::new();
     for (rule, roots) in groups {
-        findings.push((roots[0].0, ignored(rule, &roots)));
+        findings.push((roots[0].0, finding_ignored_lock_files(rule, &roots)));
     }
     findings
 }
@@ -175,8 +178,9 @@ fn matches_file_name(pattern: &str) -> bool {
     glob::parse(name).is_ok_and(|glob| glob.compile_matcher().is_match(LOCK_FILE_NAME))
 }
 
-/// The finding about a line of an ignore file by which git ignores the lock files of root modules.
-fn ignored(rule: &Location, roots: &[(usize, &VerifiedRoot)]) -> Diagnostic {
+/// The finding about a line of an ignore file by which git ignores the lock files of root modules,
+/// at least one.
+fn finding_ignored_lock_files(rule: &Location, roots: &[(usize, &VerifiedRoot)]) -> Diagnostic {
     let platforms = roots[0]
         .1
         .platforms

@@ -7,8 +7,8 @@ use crate::diagnostic::words::{MOST_NAMED, few};
 use crate::diagnostic::{Code, Diagnostic, Location};
 
 /// Warns that OpenTofu and Terraform cannot share a file whose providers not all root modules
-/// require. `init` writes the providers of one root module, and a file of its own in place of a
-/// link.
+/// require. Only the first of the root modules with the file has the warning. `init` writes the
+/// providers of one root module, and a file of its own in place of a link.
 pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let requirements = root.requirements();
     let by_root = &requirements.by_root;
@@ -25,14 +25,15 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let required: BTreeSet<_> = by_root.values().flatten().collect();
     let mut differing = BTreeMap::<String, Vec<String>>::new();
     for address in required {
-        let requiring: Vec<_> = by_root
-            .iter()
-            .filter(|(_, addresses)| addresses.contains(address))
-            .map(|(path, _)| path.display())
-            .collect();
+        let mut requiring = Vec::new();
+        for (path, addresses) in by_root {
+            if addresses.contains(address) {
+                requiring.push(path.display());
+            }
+        }
         if requiring.len() < by_root.len() {
             let addresses = differing.entry(few(requiring)).or_default();
-            addresses.push(root.name(address));
+            addresses.push(root.provider_name(address));
         }
     }
     if differing.is_empty() {

@@ -10,10 +10,10 @@ use super::audited_root::{
 };
 use super::base::{Base, BaseFacts};
 use super::overrides::name_override;
-use super::several_roots::{ignored_by_git, mixed};
-use super::whole_change::removed_lock_file;
+use super::several_roots::{findings_ignored_by_git, findings_mixed_dialects};
+use super::whole_change::finding_removed_lock_file;
 use crate::configuration::terragrunt::UnitState;
-use crate::configuration::{Backend, ModuleCache, Requirements, Resolver};
+use crate::configuration::{Backend, ModuleCache, NO_OBSERVER, Requirements, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Help, Reason, Remedy, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME, LockFile, MODULE_LOCK_FILE_NAME};
 use crate::packages::DemandedAge;
@@ -21,13 +21,23 @@ use crate::project::coverage::{Coverage, DirectoryKind, RootStatus};
 use crate::project::event::Report;
 use crate::project::root_module::locked_calls;
 use crate::project::root_module::roots::{FoundRoot, Roots};
-use crate::project::root_module::{LOCK_STACK, MissingModules, OtherReading, Reading, RootModule};
+use crate::project::root_module::{
+    LOCK_STACK, MissingModules, OtherReading, ReadingOptions, RootModule,
+};
 use crate::project::session::Session;
 use crate::provider::Version;
 use crate::system::parallel;
 
 /// Number of root modules that are verified at the same time if registries are asked.
 const ROOTS_ONLINE: usize = 8;
+
+/// Requirements of a root module.
+struct RootRequirements {
+    /// Requirements that the policy must allow.
+    declared: Requirements,
+    /// Requirements that the lock file must meet, if they differ from the declared ones.
+    to_meet: Option<Requirements>,
+}
 
 impl Session<'_> {
     /// Verifies root modules, each with a result of its own. Nothing is written.
@@ -43,10 +53,10 @@ impl Session<'_> {
         let roots = &roots.with_copied_lock_files();
         let change = self.options.change.as_ref();
         let mut facts = None;
-        let mut removed = BTreeSet::new();
+        let mut removed_lock_files = BTreeSet::new();
         if let Some(change) = change {
             facts = Some(BaseFacts::of(change, self, options.ignore_tests));
-            removed = self.removed_lock_files(&roots.selection, change)?;
+            removed_lock_files = self.removed_lock_files(&roots.selection, change)?;
         }
         // The change must not choose the hosts that are requested while it is checked.
         if let Some(facts) = &facts
@@ -65,16 +75,17 @@ impl Session<'_> {
             parallel::cores()
         };
         let mut results = parallel::map(roots.list.iter().collect(), threads, |root| {
-            let verified = self.verify_root(root, options, facts.as_ref(), &removed);
-            verified.map_err(|errors| root.name(errors))
+            let verified = self.verify_root(root, options, facts.as_ref(), &removed_lock_files);
+            verified.map_err(|errors| root.name_in(errors))
         });
 
         // Findings about several root modules are reported with the first one.
-        let mut of_several = ignored_by_git(&mut results, options.version_control, |rule| {
-            change.is_some_and(|change| change.is_new_line(rule))
-        });
+        let mut of_several =
+            findings_ignored_by_git(&mut results, options.version_control, |rule| {
+                change.is_some_and(|change| change.is_new_line(rule))
+            });
         if roots.selection.recursive {
-            of_several.extend(mixed(&results, self));
+            of_several.extend(findings_mixed_dialects(&results, self));
         }
         for (index, finding) in of_several {
             if let Ok(report) = &mut results[index] {
@@ -85,8 +96,8 @@ impl Session<'_> {
             report_nothing_installed(roots, &mut results);
         }
 
-        retain_unreported(&mut removed, roots, &results);
-        let mut findings = self.check_change(roots, options, facts.as_ref(), &removed);
+        retain_unreported(&mut removed_lock_files, roots, &results);
+        let mut findings = self.check_change(roots, options, facts.as_ref(), &removed_lock_files);
         remove_reported_patterns(&mut findings, &results);
         if change.is_some() {
             for report in results.iter_mut().flatten() {
@@ -111,7 +122,7 @@ impl Session<'_> {
         found: &FoundRoot,
         options: &VerifyOptions<'_>,
         facts: Option<&BaseFacts<'_>>,
-        removed: &BTreeSet<&Path>,
+        removed_lock_files: &BTreeSet<&Path>,
     ) -> Result<VerifiedRoot> {
         let module = self.open_root(found)?;
         let mut report = VerifiedRoot::new(&module, options);
@@ -130,12 +141,12 @@ impl Session<'_> {
 
         for list in [&mut report.findings, &mut report.not_shared] {
             for finding in take(list) {
-                let finding = module.found.locate_as(finding, false);
+                let finding = module.found.name_in_remedies(finding);
                 list.push(module.in_dialect(finding));
             }
         }
         let errors = take(&mut report.errors).into_iter().collect();
-        report.errors = module.name(errors).into_iter().collect();
+        report.errors = module.name_in(errors).into_iter().collect();
 
         for finding in &mut report.findings {
             let Some(help) = &finding.help else {
@@ -146,7 +157,7 @@ impl Session<'_> {
             }
         }
         if let Some(facts) = facts {
-            report_removed_lock_files(&mut report.findings, &module, facts, removed);
+            report_removed_lock_files(&mut report.findings, &module, facts, removed_lock_files);
         }
         report.apply_overrides(&options.levels, found.list_length);
         Ok(report)
@@ -188,13 +199,14 @@ impl Session<'_> {
         }
 
         // Modules are read in the locked versions.
-        let mut modules = None;
+        let mut module_lock_file = None;
         if had_module_lock_file || module.locks_modules() {
-            modules = Some(module.parsed_module_lock_file());
+            module_lock_file = Some(module.parsed_module_lock_file());
         }
-        let following = modules.as_ref().map(locked_calls::following);
+        let following = module_lock_file.as_ref().map(locked_calls::following);
         let resolver = following.as_ref().map(|resolve| resolve as &Resolver<'_>);
-        let (declared, to_meet) = self.readings(module, options.ignore_tests, resolver)?;
+        let RootRequirements { declared, to_meet } =
+            self.root_requirements(module, options.ignore_tests, resolver)?;
 
         let platforms = report.platforms.clone();
         let mut lock_file = LockFile::empty(lock_path, *dialect);
@@ -214,10 +226,10 @@ impl Session<'_> {
             options,
             lock_file,
             lock_file_state: state,
-            modules,
+            module_lock_file,
             declared,
             to_meet,
-            packages: &self.modules,
+            module_cache: &self.modules,
             platforms: platforms.as_ref(),
             // The published packages decide then.
             cache: if source.is_some() {
@@ -259,37 +271,44 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Requirements that the policy must allow, and requirements that the lock file must meet, if
-    /// they differ: none outside of root modules, and none that only the other tool would read.
-    fn readings(
+    /// Reads the requirements of a root module, as both tools do if only files under review decide
+    /// which tool it is for.
+    fn root_requirements(
         &self,
         module: &RootModule,
         ignore_tests: bool,
         resolver: Option<&Resolver<'_>>,
-    ) -> Result<(Requirements, Option<Requirements>)> {
+    ) -> Result<RootRequirements> {
         let unknown = Requirements {
             is_incomplete: true,
             ..Requirements::default()
         };
         if module.found.kind == DirectoryKind::OtherLockFile {
-            return Ok((unknown, None));
+            return Ok(RootRequirements {
+                declared: unknown,
+                to_meet: None,
+            });
         }
 
         let requirements = module.requirements_or_unknown(&self.modules, ignore_tests, resolver)?;
-        let reading = Reading {
+        let reading_options = ReadingOptions {
             dialect: module.dialect,
             ignore_tests,
             allow_missing_modules: true,
         };
-        let own = self.with_sharing(module, requirements, reading, resolver)?;
+        let own = self.with_sharing(module, requirements, reading_options, resolver)?;
         let mut to_meet = None;
+        // Outside of root modules, the lock file need not fit the configuration.
         if module.found.is_policy_only() {
             to_meet = Some(unknown);
         }
         // A lock file alone has no files that only one of the tools reads.
         let is_alone = module.lock_bytes.is_some() && !module.has_configuration(&self.modules);
         if module.other_reading == OtherReading::Ignored || is_alone {
-            return Ok((own, to_meet));
+            return Ok(RootRequirements {
+                declared: own,
+                to_meet,
+            });
         }
 
         let other = module.requirements_as(
@@ -298,13 +317,14 @@ impl Session<'_> {
             ignore_tests,
             MissingModules::Allowed,
             resolver,
-            &|_| (),
+            NO_OBSERVER,
         )?;
         let declared = own.clone().with_reading_of_other(other, module.dialect);
+        // The lock file need not contain what only the other tool would read.
         if to_meet.is_none() && module.other_reading == OtherReading::MeetsPolicy {
             to_meet = Some(own);
         }
-        Ok((declared, to_meet))
+        Ok(RootRequirements { declared, to_meet })
     }
 }
 
@@ -314,7 +334,7 @@ fn report_removed_lock_files(
     findings: &mut [Diagnostic],
     module: &RootModule,
     facts: &BaseFacts<'_>,
-    removed: &BTreeSet<&Path>,
+    removed_lock_files: &BTreeSet<&Path>,
 ) {
     let directory = match facts.moved_from(&module.lock_directory) {
         Some(old) => old,
@@ -325,19 +345,19 @@ fn report_removed_lock_files(
         (MODULE_LOCK_FILE_NAME, Code::ModuleNotLocked),
     ] {
         let lock_file = directory.join(name);
-        if !removed.contains(&*lock_file) {
+        if !removed_lock_files.contains(&*lock_file) {
             continue;
         }
         let mut findings = findings.iter_mut();
         if let Some(missing) = findings.find(|finding| finding.code == code) {
-            *missing = removed_lock_file(facts.change, &lock_file);
+            *missing = finding_removed_lock_file(facts.change, &lock_file);
         }
     }
 }
 
-/// Removes those lock files from the list whose removal is a finding of their root modules.
+/// Removes the lock files from the list whose removal is a finding of a root module already.
 fn retain_unreported(
-    removed: &mut BTreeSet<&Path>,
+    removed_lock_files: &mut BTreeSet<&Path>,
     roots: &Roots,
     results: &[Result<VerifiedRoot>],
 ) {
@@ -347,7 +367,7 @@ fn retain_unreported(
         if findings.any(|finding| finding.code == Code::RootRemoved)
             && let Some(directory) = root.lock_directory.as_ref().or(root.canonical.as_ref())
         {
-            removed.retain(|path| path.parent() != Some(directory));
+            removed_lock_files.retain(|path| path.parent() != Some(directory));
         }
     }
 }
@@ -460,7 +480,7 @@ fn report_nothing_installed(roots: &Roots, results: &mut [Result<VerifiedRoot>])
             Help::text("install what is locked first: ")
                 .and(Remedy::InstallProviders(report.dialect)),
         );
-        report.errors.push(root.locate(error));
+        report.errors.push(root.name_in_one(error));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Findings about new versions that are younger than the policy allows.
 
-use super::audited_root::{AuditedRoot, finding_at};
+use super::audited_root::{AuditedRoot, Online, finding_at};
 use crate::diagnostic::{Code, Diagnostic, Remedy, Severity};
 use crate::lockfile::Entry;
 use crate::packages::DemandedAge;
@@ -20,7 +20,8 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 }
 
 /// Entries with a version that the lock file of the base does not have. If that file cannot be
-/// read, all versions are new.
+/// read, all versions are new. None without a minimum age or a base, and none that the policy
+/// exempts from it.
 pub(super) fn new_versions<'a>(root: &'a AuditedRoot<'_>) -> Vec<&'a Entry> {
     if root.min_age.is_none() || root.base.is_none() {
         return Vec::new();
@@ -46,22 +47,22 @@ pub(super) fn new_versions<'a>(root: &'a AuditedRoot<'_>) -> Vec<&'a Entry> {
 
 /// Returns the finding about a new entry that is not old enough, or whose age was not checked.
 fn check_age(root: &AuditedRoot<'_>, entry: &Entry, demanded: DemandedAge) -> Option<Diagnostic> {
-    let release = root.release(entry);
-    let mut dates = None;
-    if let Some(online) = root.online
-        && let Some(listings) = online.listings
-    {
-        dates = Some((listings.dates, online.source));
-    }
-    let Some((dates, source)) = dates else {
+    let release = root.release_name(entry);
+    let Some(Online {
+        source,
+        listings: Some(listings),
+        ..
+    }) = root.online
+    else {
         let message = format!("{release} is new, and its age was not checked against min-age");
-        let mut warning = finding_at(Code::VersionTooYoung, message, entry.version(), "");
+        let mut warning = finding_at(Code::VersionTooYoung, message, entry.version());
         warning.severity = Severity::Warning;
         return Some(warning.help(Remedy::verify_online()));
     };
+    let dates = listings.dates;
     let not_old_enough =
         demanded.rejects(|| dates.published(&entry.address, &entry.locked.version, source))?;
     let message = format!("{release} may not be used yet: {}", not_old_enough.why);
-    let error = finding_at(Code::VersionTooYoung, message, entry.version(), "");
+    let error = finding_at(Code::VersionTooYoung, message, entry.version());
     Some(error.help("wait until it is old enough, or lock an older version"))
 }

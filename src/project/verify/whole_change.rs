@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::audited_root::VerifyOptions;
 use super::base::BaseFacts;
 use super::deciding_files;
-use super::decisions::{decision, removed_roots};
-use super::made_unknown::unknown;
+use super::decisions::{decision_note, removed_roots_note};
+use super::made_unknown::finding_made_unknown;
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
@@ -19,14 +19,14 @@ use crate::settings::{self, RootLevels, Settings};
 use crate::system::{Tree, canonicalize};
 
 impl Session<'_> {
-    /// Returns the findings about the change as a whole. `removed` are lock files that the change
-    /// removes.
+    /// Returns the findings about the change as a whole, none without the facts of a change.
+    /// The change removes `removed_lock_files`.
     pub(super) fn check_change(
         &self,
         roots: &Roots,
         options: &VerifyOptions<'_>,
         facts: Option<&BaseFacts<'_>>,
-        removed: &BTreeSet<&Path>,
+        removed_lock_files: &BTreeSet<&Path>,
     ) -> Vec<Diagnostic> {
         let Some(facts) = facts else {
             return Vec::new();
@@ -44,25 +44,25 @@ impl Session<'_> {
             directory.starts_with(&start) || starts.iter().any(|root| root.starts_with(directory))
         };
 
-        let mut findings = removals(change, removed);
-        findings.extend(removed_copies(change, applies));
+        let mut findings = findings_about_removals(change, removed_lock_files);
+        findings.extend(notes_about_removed_copies(change, applies));
         findings.extend(change.findings.iter().cloned());
         findings.extend(self.edited_settings(change, applies));
-        findings.extend(omitted(change, applies));
+        findings.extend(finding_omitted_files(change, applies));
         let stacks = change.unknown_stacks();
-        findings.extend(unknown(&stacks.iter().collect::<Vec<_>>()));
-        findings.extend(links(change, &roots.selection));
-        findings.extend(case_variants(change));
+        findings.extend(finding_made_unknown(&stacks.iter().collect::<Vec<_>>()));
+        findings.extend(findings_about_links(change, &roots.selection));
+        findings.extend(finding_case_variants(change));
         findings.extend(deciding_files::check(facts, applies));
 
         let mut reported = Vec::new();
         for finding in findings {
-            // Of several directories, the strictest decides.
+            // Of the directories of its files, the one with the strictest settings decides.
             let mut strictest = None;
             for directory in directories_of(&finding, change, &start) {
                 let levels = self.levels_of_base(&directory, &settings);
                 let leveled = options.levels.applied(finding.clone(), &levels);
-                strictest = stricter(strictest, leveled);
+                strictest = more_severe(strictest, leveled);
             }
             reported.extend(strictest);
         }
@@ -100,7 +100,7 @@ fn directories_of(
 }
 
 /// The more severe one of two findings. A finding that is not reported is `None`.
-fn stricter(one: Option<Diagnostic>, other: Option<Diagnostic>) -> Option<Diagnostic> {
+fn more_severe(one: Option<Diagnostic>, other: Option<Diagnostic>) -> Option<Diagnostic> {
     match (one, other) {
         (Some(one), Some(other)) if other.severity >= one.severity => Some(other),
         (Some(one), _) => Some(one),
@@ -110,7 +110,10 @@ fn stricter(one: Option<Diagnostic>, other: Option<Diagnostic>) -> Option<Diagno
 
 /// The finding about files that the change alters, in the directories that `applies` selects, and
 /// that are not there to be checked.
-fn omitted(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> Option<Diagnostic> {
+fn finding_omitted_files(
+    change: &ReviewedChange,
+    applies: impl Fn(&Path) -> bool,
+) -> Option<Diagnostic> {
     let mut names = Vec::new();
     for path in change.omitted.intersection(&change.differing) {
         if path.parent().is_some_and(&applies) {
@@ -132,10 +135,13 @@ fn omitted(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> Option<D
 
 /// One finding for each lock file that the change removes from a directory that stays, and a note
 /// for each directory that it removes or moves as a whole.
-fn removals(change: &ReviewedChange, removed: &BTreeSet<&Path>) -> Vec<Diagnostic> {
+fn findings_about_removals(
+    change: &ReviewedChange,
+    removed_lock_files: &BTreeSet<&Path>,
+) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let mut by_removed_directory = BTreeMap::<&Path, BTreeSet<&Path>>::new();
-    for path in removed {
+    for path in removed_lock_files {
         let root = path.parent().unwrap_or(path);
         match change.removed_directory(root) {
             // Something else may be in place of the directory.
@@ -143,31 +149,34 @@ fn removals(change: &ReviewedChange, removed: &BTreeSet<&Path>) -> Vec<Diagnosti
                 let roots = by_removed_directory.entry(directory).or_default();
                 roots.insert(root);
             }
-            _ => findings.push(removed_lock_file(change, path)),
+            _ => findings.push(finding_removed_lock_file(change, path)),
         }
     }
     for (directory, roots) in by_removed_directory {
-        findings.push(removed_roots(change, directory, &roots));
+        findings.push(removed_roots_note(change, directory, &roots));
     }
     findings
 }
 
 /// The notes about removed lock files under other names, which are removed with the component that
 /// they belong to.
-fn removed_copies(change: &ReviewedChange, applies: impl Fn(&Path) -> bool) -> Vec<Diagnostic> {
+fn notes_about_removed_copies(
+    change: &ReviewedChange,
+    applies: impl Fn(&Path) -> bool,
+) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
     for path in change.removed_copies() {
         if path.parent().is_some_and(&applies) {
             let shown = change.shown_path(path);
             let message = format!("the lock file {} was removed", shown.display());
-            notes.push(decision(message, &Location::of_file(shown)));
+            notes.push(decision_note(message, &Location::of_file(shown)));
         }
     }
     notes
 }
 
 /// Finding about a removed lock file whose directory still has a configuration.
-pub(super) fn removed_lock_file(change: &ReviewedChange, path: &Path) -> Diagnostic {
+pub(super) fn finding_removed_lock_file(change: &ReviewedChange, path: &Path) -> Diagnostic {
     let shown = change.shown_path(path);
     let message = if Tree::Work.exists(path) {
         format!("git no longer has the lock file {}", shown.display())
@@ -181,8 +190,9 @@ pub(super) fn removed_lock_file(change: &ReviewedChange, path: &Path) -> Diagnos
     ))
 }
 
-/// Findings about links in the paths of root modules, selected ones and root modules of the base.
-fn links(change: &ReviewedChange, selection: &Selection) -> Vec<Diagnostic> {
+/// Findings about links that the change makes of directories: of selected paths, and with
+/// `--recursive` of directories below that have settings or a lock file at the base.
+fn findings_about_links(change: &ReviewedChange, selection: &Selection) -> Vec<Diagnostic> {
     let mut links = BTreeSet::new();
     let mut starts = Vec::new();
     for path in selection.paths() {
@@ -225,8 +235,8 @@ fn owner_allows(help: &str, code: Code) -> Help {
 }
 
 /// The finding about new files whose paths differ only in case from the path of a file that is
-/// read.
-fn case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
+/// read; `None` if there are none.
+fn finding_case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
     let variants = change.all_case_variants();
     if variants.is_empty() {
         return None;

@@ -186,7 +186,7 @@ fn a_distrusted_cache_finds_nothing() {
         platforms.listed = listed;
     });
     assert_ne!(
-        cache.platforms_of(&package.address, &package.version),
+        cache.release_evidence(&package.address, &package.version),
         ReleaseEvidence::default()
     );
     let cache = cache.distrusted();
@@ -196,7 +196,7 @@ fn a_distrusted_cache_finds_nothing() {
     assert_eq!(cache.packages_of(&package.address, &package.version), []);
     assert!(cache.releases().is_empty());
     assert_eq!(
-        cache.platforms_of(&package.address, &package.version),
+        cache.release_evidence(&package.address, &package.version),
         ReleaseEvidence::default()
     );
 }
