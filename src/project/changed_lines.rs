@@ -18,7 +18,7 @@ impl ReviewedChange {
     /// Returns the new lines by which Terragrunt stacks create units from outside the repository,
     /// from an unknown source, from an included file or over existing ones, and computed sources in
     /// files whose locals are altered.
-    pub(super) fn unknown_stacks(&self) -> Vec<Location> {
+    pub(super) fn new_unread_stack_lines(&self) -> Vec<Location> {
         let mut comparison = LineComparison::new(self);
         let alters_included_files = self.alters_included_files();
         let mut new = Vec::new();

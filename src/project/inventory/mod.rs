@@ -187,26 +187,26 @@ impl Session<'_> {
         let mut dialects = BTreeSet::new();
         let results = self.each_root(roots, |root: RootModule| {
             let (lock_file, _) = root.lock_file()?;
-            let mut locked = None;
+            let mut locks = None;
             if root.lock_bytes.is_some() {
-                locked = Some((root.dialect, lock_file.locks().clone()));
+                locks = Some((root.dialect, lock_file.locks().clone()));
             }
             let mut errors = Collector::for_one_of(roots.list.len());
             errors.extend(errors_of(&root));
-            Ok((locked, errors.into_diagnostics()))
+            Ok((locks, errors.into_diagnostics()))
         });
         for (path, result) in results {
-            let locked = match result {
-                Ok((locked, errors)) => {
+            let locks = match result {
+                Ok((locks, errors)) => {
                     versions.errors.extend(errors);
-                    locked
+                    locks
                 }
                 Err(errors) => {
                     versions.errors.extend(errors);
                     continue;
                 }
             };
-            let Some((dialect, locks)) = locked else {
+            let Some((dialect, locks)) = locks else {
                 versions.not_locked.push(path);
                 continue;
             };

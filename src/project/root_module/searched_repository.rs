@@ -61,11 +61,20 @@ pub(in crate::project) struct SearchedRepository {
     /// The dialects of lock files.
     dialects: OnceMap<PathBuf, Option<Dialect>>,
     /// Whether the working tree, or a commit, mentions OpenTofu.
-    mentions_tofu: OnceMap<Option<String>, Option<bool>>,
+    tofu_mentions: OnceMap<Option<String>, TofuMentions>,
     /// Lock files that are symbolic links.
     linked_lock_files: OnceLock<LinkedLockFiles>,
     /// Stacks of Terragrunt; `None` if its directories may not be walked.
     stacks: OnceLock<Option<RepositoryStacks>>,
+}
+
+/// Whether the files of a repository mention OpenTofu.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::project) enum TofuMentions {
+    Found,
+    NotFound,
+    /// No file is tracked, or git cannot list them.
+    NoFiles,
 }
 
 impl SearchedRepositories {
@@ -240,32 +249,34 @@ impl SearchedRepository {
     }
 
     /// Whether a tracked file or its path mentions OpenTofu, in the working tree or in a commit,
-    /// which is given by its object name; `None` if no file is tracked, or if git cannot list them.
-    pub(in crate::project) fn mentions_tofu(&self, commit: Option<&str>) -> Option<bool> {
-        self.mentions_tofu
+    /// which is given by its object name.
+    pub(in crate::project) fn tofu_mentions(&self, commit: Option<&str>) -> TofuMentions {
+        self.tofu_mentions
             .get_or_compute(&commit.map(str::to_owned), || match commit {
-                Some(commit) => self.commit_mentions_tofu(commit),
-                None => self.work_tree_mentions_tofu(),
+                Some(commit) => self.tofu_mentions_in_commit(commit),
+                None => self.tofu_mentions_in_work_tree(),
             })
     }
 
-    /// Whether a tracked file, or its path, contains the name of OpenTofu; `None` if no file is
-    /// tracked, or if git cannot list them.
-    fn work_tree_mentions_tofu(&self) -> Option<bool> {
-        let tracked = self.tracked_files()?;
+    /// Whether a tracked file, or its path, contains the name of OpenTofu.
+    fn tofu_mentions_in_work_tree(&self) -> TofuMentions {
+        let tracked = self.tracked_files().unwrap_or_default();
         if tracked.is_empty() {
-            return None;
+            return TofuMentions::NoFiles;
         }
-        Some(paths_mention_tofu(tracked) || self.files_mention_tofu(tracked))
+        if paths_mention_tofu(tracked) || self.files_mention_tofu(tracked) {
+            TofuMentions::Found
+        } else {
+            TofuMentions::NotFound
+        }
     }
 
-    /// Whether a file of a commit, or its path, contains the name of OpenTofu; `None` if the commit
-    /// has no files or cannot be read.
-    fn commit_mentions_tofu(&self, commit: &str) -> Option<bool> {
+    /// Whether a file of a commit, or its path, contains the name of OpenTofu.
+    fn tofu_mentions_in_commit(&self, commit: &str) -> TofuMentions {
         let list = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit];
-        let tracked = list_paths(&self.top, &list)?;
+        let tracked = list_paths(&self.top, &list).unwrap_or_default();
         if tracked.is_empty() {
-            return None;
+            return TofuMentions::NoFiles;
         }
         let search = [
             "grep",
@@ -280,7 +291,11 @@ impl SearchedRepository {
             "opentofu",
             commit,
         ];
-        Some(paths_mention_tofu(&tracked) || printed(&self.top, &search).is_some())
+        if paths_mention_tofu(&tracked) || printed(&self.top, &search).is_some() {
+            TofuMentions::Found
+        } else {
+            TofuMentions::NotFound
+        }
     }
 
     /// Whether a tracked file contains the name of OpenTofu. Files near the top are read first,

@@ -7,7 +7,7 @@ use crate::configuration::is_of_tofu;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::DialectReason;
-use crate::project::root_module::searched_repository::nearest_dialect;
+use crate::project::root_module::searched_repository::{TofuMentions, nearest_dialect};
 use crate::project::session::Session;
 use crate::provider::Dialect;
 use crate::system::Tree;
@@ -30,7 +30,7 @@ impl Session<'_> {
         if let Some(dialect) = repository.nearest_lock_files(canonical) {
             return (dialect, DialectReason::OtherLockFiles);
         }
-        match self.guessed(repository.mentions_tofu(None)) {
+        match self.guess_dialect(repository.tofu_mentions(None)) {
             (dialect, DialectReason::Default) if repository.is_unlisted() => {
                 (dialect, DialectReason::GitFailed)
             }
@@ -38,16 +38,17 @@ impl Session<'_> {
         }
     }
 
-    /// Guesses the dialect without lock files and files that only OpenTofu reads. `mentions_tofu`
-    /// is whether a file that git tracks mentions OpenTofu.
-    fn guessed(&self, mentions_tofu: Option<bool>) -> (Dialect, DialectReason) {
-        let only_tool =
-            Dialect::only_one_where(|dialect| self.environment.has_program(dialect.name()));
-        match (mentions_tofu, only_tool) {
-            (Some(true), _) => (Dialect::Tofu, DialectReason::Mentioned),
-            (Some(false), _) => (Dialect::Terraform, DialectReason::NotMentioned),
-            (None, Some(program)) => (program, DialectReason::Program),
-            (None, None) => (Dialect::default(), DialectReason::Default),
+    /// Guesses the dialect without lock files and files that only OpenTofu reads: from the files that
+    /// git tracks, or else from the tool that is installed here.
+    fn guess_dialect(&self, mentions: TofuMentions) -> (Dialect, DialectReason) {
+        match mentions {
+            TofuMentions::Found => return (Dialect::Tofu, DialectReason::Mentioned),
+            TofuMentions::NotFound => return (Dialect::Terraform, DialectReason::NotMentioned),
+            TofuMentions::NoFiles => {}
+        }
+        match Dialect::only_one_where(|dialect| self.environment.has_program(dialect.name())) {
+            Some(installed) => (installed, DialectReason::Program),
+            None => (Dialect::default(), DialectReason::Default),
         }
     }
 
@@ -90,7 +91,7 @@ impl Session<'_> {
             return None;
         }
         let repository = self.repositories.around(&change.top, &self.environment);
-        Some(self.guessed(repository.mentions_tofu(Some(&change.commit))))
+        Some(self.guess_dialect(repository.tofu_mentions(Some(&change.commit))))
     }
 }
 

@@ -49,8 +49,10 @@ fn report_unknown(
         .any(|unit| is_source_altered(unit, facts));
     let mut new_or_altered = Vec::new();
     let units = &root.module.units;
-    let is_stopped_unit =
-        !units.is_empty() && units.iter().all(|unit| stops_at_removed_include(unit, facts));
+    let is_stopped_unit = !units.is_empty()
+        && units
+            .iter()
+            .all(|unit| stops_at_removed_include(unit, facts));
     let refused = requests::refused_calls(root);
     for call in &root.declared.unknown_calls {
         // It has a finding of its own.

@@ -8,6 +8,7 @@ use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::lockfile::{detect_dialect, named_providers};
 use crate::project::reviewed_change::{ReviewedChange, lines};
+use crate::project::root_module::searched_repository::TofuMentions;
 use crate::project::session::Session;
 use crate::project::similar_names::{Part, look_alike};
 use crate::provider::{Dialect, ProviderAddress};
@@ -34,7 +35,7 @@ impl Session<'_> {
         let mut mentioned = Vec::new();
         if !paths.is_empty() {
             let repository = self.repositories.around(&change.top, &self.environment);
-            if repository.mentions_tofu(Some(&change.commit)) == Some(true) {
+            if repository.tofu_mentions(Some(&change.commit)) == TofuMentions::Found {
                 mentioned.push(Dialect::Tofu);
             }
         }
@@ -63,21 +64,34 @@ impl Session<'_> {
             findings.extend(change.policy_changed(&edit));
         }
 
-        // An edited file may also make a nearer one invalid.
+        findings.extend(self.errors_in_nearer_settings(change, &paths, &edited, &findings));
+        findings
+    }
+
+    /// Errors in settings files below an edited one, which may make a nearer file invalid. Without
+    /// the errors in `reported`.
+    fn errors_in_nearer_settings(
+        &self,
+        change: &ReviewedChange,
+        paths: &BTreeSet<&Path>,
+        edited: &[&Path],
+        reported: &[Diagnostic],
+    ) -> Vec<Diagnostic> {
+        let mut errors: Vec<Diagnostic> = Vec::new();
         let none_read = SettingsAbove::default();
         let shown = |path: &Path| change.shown_path(path).to_owned();
-        for directory in paths.into_iter().filter_map(Path::parent) {
+        for directory in paths.iter().filter_map(|path| path.parent()) {
             if !edited.iter().any(|above| directory.starts_with(above)) {
                 continue;
             }
             let settings = Settings::find(directory, self.settings_on_disk(), &none_read, &shown);
             for error in settings.err().into_iter().flatten() {
-                if !findings.contains(&error) {
-                    findings.push(error);
+                if !reported.contains(&error) && !errors.contains(&error) {
+                    errors.push(error);
                 }
             }
         }
-        findings
+        errors
     }
 }
 

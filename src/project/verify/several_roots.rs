@@ -14,6 +14,12 @@ use crate::project::session::Session;
 use crate::provider::Dialect;
 use crate::system::{Tree, glob};
 
+/// A verified root module with its index in the results.
+struct IndexedRoot<'a> {
+    index: usize,
+    root: &'a VerifiedRoot,
+}
+
 /// Findings about repositories whose lock files contain providers of both default registries, each
 /// with the index of a root module: the first of the minority. Root modules whose settings specify
 /// that dialect are not counted.
@@ -24,7 +30,7 @@ pub(super) fn findings_mixed_dialects(
     if !has_registry_of(Dialect::Tofu, results) || !has_registry_of(Dialect::Terraform, results) {
         return Vec::new();
     }
-    let mut repositories: BTreeMap<PathBuf, Vec<(usize, &VerifiedRoot)>> = BTreeMap::new();
+    let mut repositories: BTreeMap<PathBuf, Vec<IndexedRoot<'_>>> = BTreeMap::new();
     for (index, result) in results.iter().enumerate() {
         let Ok(root) = result else { continue };
         // The settings confirm the dialect of the lock file.
@@ -42,7 +48,7 @@ pub(super) fn findings_mixed_dialects(
         repositories
             .entry(repository.top().to_owned())
             .or_default()
-            .push((index, root));
+            .push(IndexedRoot { index, root });
     }
 
     let mut findings = Vec::new();
@@ -58,19 +64,16 @@ fn has_registry_of(dialect: Dialect, results: &[Result<VerifiedRoot>]) -> bool {
     roots.any(|root| root.registry == Some(dialect))
 }
 
-/// Returns the warning about root modules of one directory tree that are locked for both dialects,
-/// and the index of the root module that has it.
-fn finding_mixed_dialects(
-    tree: &Tree,
-    roots: &[(usize, &VerifiedRoot)],
-) -> Option<(usize, Diagnostic)> {
+/// Returns the warning about root modules of one repository that are locked for both dialects, and the
+/// index of the root module that has it; `None` if they are locked for one.
+fn finding_mixed_dialects(tree: &Tree, roots: &[IndexedRoot<'_>]) -> Option<(usize, Diagnostic)> {
     let mut tofu = Vec::new();
     let mut terraform = Vec::new();
-    for root in roots {
-        if root.1.registry == Some(Dialect::Tofu) {
-            tofu.push(root);
+    for indexed in roots {
+        if indexed.root.registry == Some(Dialect::Tofu) {
+            tofu.push(indexed);
         } else {
-            terraform.push(root);
+            terraform.push(indexed);
         }
     }
     // The fewer ones are probably the mistake.
@@ -83,8 +86,8 @@ fn finding_mixed_dialects(
     }
     let host = dialect.default_host_name();
     let other = dialect.other();
-    let &&(index, first) = fewer.first()?;
-    let &&(_, first_other) = others.first()?;
+    let first = fewer.first()?;
+    let first_other = others.first()?;
 
     let message = format!(
         "{} here {} locked for {host}, and {} for {}: OpenTofu and Terraform do not accept each other's lock files",
@@ -93,23 +96,29 @@ fn finding_mixed_dialects(
         count(others.len(), "root module"),
         other.default_host_name(),
     );
-    let names = few(fewer.iter().map(|(_, root)| root.path.display()));
+    let names = few(fewer.iter().map(|fewer| fewer.root.path.display()));
     let help = format!(
         "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; \
         else name the dialect of each",
         other.name()
     );
     let warning = Diagnostic::finding(Code::MixedDialects, message)
-        .at_each(&entry_of(tree, first, dialect), "one registry here")
-        .at_each(&entry_of(tree, first_other, other), "the other here")
+        .at_each(
+            &location_of_entry(tree, first.root, dialect),
+            "one registry here",
+        )
+        .at_each(
+            &location_of_entry(tree, first_other.root, other),
+            "the other here",
+        )
         .note(format!("locked for {host}: {names}"))
         .help(help);
-    Some((index, warning))
+    Some((first.index, warning))
 }
 
 /// Location of the first entry of a dialect's registry. Reads the lock file again, because keeping
 /// the texts of ten thousand root modules would take too much memory.
-fn entry_of(tree: &Tree, root: &VerifiedRoot, dialect: Dialect) -> Option<Location> {
+fn location_of_entry(tree: &Tree, root: &VerifiedRoot, dialect: Dialect) -> Option<Location> {
     let bytes = lockfile::read_in(tree, &root.lock_path).ok()??;
     let lock_file = lockfile::parse(&root.lock_path, &bytes, root.dialect).lock_file?;
     let entry = lock_file
@@ -155,19 +164,20 @@ pub(super) fn findings_ignored_by_git(
         }
     }
 
-    let mut groups: Vec<(&Location, Vec<(usize, &VerifiedRoot)>)> = Vec::new();
+    let mut groups: Vec<(&Location, Vec<IndexedRoot<'_>>)> = Vec::new();
     for (index, root) in &concerned {
+        let index = *index;
         let Some(rule) = &root.ignore_rule else {
             continue;
         };
         match groups.iter_mut().find(|(known, _)| *known == rule) {
-            Some((_, roots)) => roots.push((*index, root)),
-            None => groups.push((rule, vec![(*index, root)])),
+            Some((_, roots)) => roots.push(IndexedRoot { index, root }),
+            None => groups.push((rule, vec![IndexedRoot { index, root }])),
         }
     }
     let mut findings = Vec::new();
     for (rule, roots) in groups {
-        findings.push((roots[0].0, finding_ignored_lock_files(rule, &roots)));
+        findings.push((roots[0].index, finding_ignored_lock_files(rule, &roots)));
     }
     findings
 }
@@ -180,34 +190,30 @@ fn matches_file_name(pattern: &str) -> bool {
 
 /// The finding about a line of an ignore file by which git ignores the lock files of root modules,
 /// at least one.
-fn finding_ignored_lock_files(rule: &Location, roots: &[(usize, &VerifiedRoot)]) -> Diagnostic {
-    let platforms = roots[0]
-        .1
-        .platforms
-        .as_ref()
-        .map_or(Vec::new(), |selection| selection.named().to_vec());
+fn finding_ignored_lock_files(rule: &Location, roots: &[IndexedRoot<'_>]) -> Diagnostic {
+    let platforms = match &roots[0].root.platforms {
+        Some(selection) => selection.named().to_vec(),
+        None => Vec::new(),
+    };
     let undo = match rule.file.text.get(rule.span.clone()).unwrap_or_default() {
         pattern if pattern.contains(LOCK_FILE_NAME) => "remove this line".to_owned(),
         pattern if matches_file_name(pattern) => format!("add !{LOCK_FILE_NAME} below this line"),
         // Git includes no file again whose directory is ignored.
         _ => "remove this line, or let it not match the directory".to_owned(),
     };
-    let (message, files) = match roots {
-        [(_, root)] => (
-            format!(
-                "git ignores {}, so other users do not get it",
-                root.lock_path.display()
-            ),
-            "file",
-        ),
-        _ => (
-            format!(
-                "git ignores the lock files of {} root modules, so other users do not get them",
-                roots.len()
-            ),
-            "files",
-        ),
-    };
+    let message;
+    let files;
+    if let [only] = roots {
+        let path = only.root.lock_path.display();
+        message = format!("git ignores {path}, so other users do not get it");
+        files = "file";
+    } else {
+        let count = roots.len();
+        message = format!(
+            "git ignores the lock files of {count} root modules, so other users do not get them"
+        );
+        files = "files";
+    }
     let lock = LockRemedy {
         platforms: Some(platforms),
         recursive: roots.len() != 1,
@@ -218,10 +224,10 @@ fn finding_ignored_lock_files(rule: &Location, roots: &[(usize, &VerifiedRoot)])
         .at(rule.clone(), "")
         .help(help.and_text(format!(", and add the lock {files} to git")));
     match roots {
-        [(_, root)] => finding.in_root(&root.path, false),
+        [only] => finding.in_root(&only.root.path, false),
         _ => finding.note(format!(
             "root modules: {}",
-            few(roots.iter().map(|(_, root)| root.path.display()))
+            few(roots.iter().map(|indexed| indexed.root.path.display()))
         )),
     }
 }

@@ -96,7 +96,7 @@ impl Session<'_> {
             report_nothing_installed(roots, &mut results);
         }
 
-        retain_unreported(&mut removed_lock_files, roots, &results);
+        remove_reported_lock_files(&mut removed_lock_files, roots, &results);
         let mut findings = self.check_change(roots, options, facts.as_ref(), &removed_lock_files);
         remove_reported_patterns(&mut findings, &results);
         if change.is_some() {
@@ -356,7 +356,7 @@ fn report_removed_lock_files(
 }
 
 /// Removes the lock files from the list whose removal is a finding of a root module already.
-fn retain_unreported(
+fn remove_reported_lock_files(
     removed_lock_files: &mut BTreeSet<&Path>,
     roots: &Roots,
     results: &[Result<VerifiedRoot>],

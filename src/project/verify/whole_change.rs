@@ -49,8 +49,10 @@ impl Session<'_> {
         findings.extend(change.findings.iter().cloned());
         findings.extend(self.edited_settings(change, applies));
         findings.extend(finding_omitted_files(change, applies));
-        let stacks = change.unknown_stacks();
-        findings.extend(finding_made_unknown(&stacks.iter().collect::<Vec<_>>()));
+        let stack_lines = change.new_unread_stack_lines();
+        findings.extend(finding_made_unknown(
+            &stack_lines.iter().collect::<Vec<_>>(),
+        ));
         findings.extend(findings_about_links(change, &roots.selection));
         findings.extend(finding_case_variants(change));
         findings.extend(deciding_files::check(facts, applies));
