@@ -92,7 +92,7 @@ impl<'a> Body<'a> {
     pub(super) fn keys(self) -> impl Iterator<Item = Located<&'a str>> {
         self.members
             .iter()
-            .map(move |member| self.located(member.name.as_str(), member))
+            .map(move |member| self.at_name(member.name.as_str(), member))
     }
 
     /// The blocks of a type that takes no label.
@@ -128,24 +128,16 @@ impl<'a> Body<'a> {
         Ok(inner)
     }
 
-    /// In JSON, several blocks of a type are a list of objects.
+    /// Adds the blocks that a member stands for: an object, or in JSON also a list of objects. The
+    /// location of each is the name of the member.
     fn add_blocks(self, member: &'a Member, blocks: &mut Vec<Located<Body<'a>>>) -> Result<()> {
-        let read = |kind: &'a Kind| {
-            if let Kind::Object(members) = kind {
-                Some(members.as_slice())
-            } else {
-                None
-            }
-        };
-        for value in items(&member.value) {
-            let members = self.typed(&member.name, value, "a block", read)?.value;
-            blocks.push(self.located(
-                Body {
-                    file: self.file,
-                    members,
-                },
-                member,
-            ));
+        for value in one_or_many(&member.value) {
+            let members = self.expect(&member.name, value, "a block", as_object)?;
+            let body = Body {
+                file: self.file,
+                members: members.value,
+            };
+            blocks.push(self.at_name(body, member));
         }
         Ok(())
     }
@@ -157,36 +149,29 @@ impl<'a> Body<'a> {
             .map(|member| &member.value)
     }
 
-    /// A value of an argument or block, which `read` must accept.
-    fn typed<T>(
+    /// Converts the value of an argument or block, which is an error if `convert` returns `None`.
+    fn expect<T>(
         self,
         name: &str,
         value: &'a Value,
         expected: &str,
-        read: impl Fn(&'a Kind) -> Option<T>,
+        convert: impl Fn(&'a Kind) -> Option<T>,
     ) -> Result<Located<T>> {
         let location = Location::new(self.file, value.span.clone());
-        let Some(value) = read(&value.kind) else {
+        let Some(value) = convert(&value.kind) else {
             return Err(invalid(format!("\"{name}\" must be {expected}"), location).into());
         };
         Ok(Located { value, location })
     }
 
-    fn text(self, name: &str, value: &'a Value) -> Result<Located<&'a str>> {
-        let read = |kind: &'a Kind| {
-            if let Kind::String(text) = kind {
-                Some(text.as_str())
-            } else {
-                None
-            }
-        };
-        self.typed(name, value, "text in double quotes", read)
+    fn expect_text(self, name: &str, value: &'a Value) -> Result<Located<&'a str>> {
+        self.expect(name, value, "text in double quotes", as_text)
     }
 
     /// A text argument.
     pub(super) fn string(self, name: &str) -> Result<Option<Located<&'a str>>> {
         self.argument(name)
-            .map(|value| self.text(name, value))
+            .map(|value| self.expect_text(name, value))
             .transpose()
     }
 
@@ -204,10 +189,14 @@ impl<'a> Body<'a> {
 
     /// A list of texts; a single text stands for a list of one.
     pub(super) fn strings(self, name: &str) -> Result<Option<Vec<Located<&'a str>>>> {
-        let values = self.argument(name).map(items);
-        values
-            .map(|values| values.iter().map(|value| self.text(name, value)).collect())
-            .transpose()
+        let Some(argument) = self.argument(name) else {
+            return Ok(None);
+        };
+        let mut texts = Vec::new();
+        for value in one_or_many(argument) {
+            texts.push(self.expect_text(name, value)?);
+        }
+        Ok(Some(texts))
     }
 
     /// A `true` or `false`, quoted or not.
@@ -215,7 +204,7 @@ impl<'a> Body<'a> {
         let Some(value) = self.argument(name) else {
             return Ok(None);
         };
-        let located = self.typed(name, value, "true or false", |kind| match kind {
+        let located = self.expect(name, value, "true or false", |kind| match kind {
             Kind::Bool(value) => Some(*value),
             Kind::String(text) => text.parse().ok(),
             _ => None,
@@ -228,7 +217,7 @@ impl<'a> Body<'a> {
         let Some(value) = self.argument(name) else {
             return Ok(None);
         };
-        let located = self.typed(name, value, "a whole number", |kind| match kind {
+        let located = self.expect(name, value, "a whole number", |kind| match kind {
             Kind::Number(text) | Kind::String(text) => text.parse().ok(),
             _ => None,
         })?;
@@ -241,13 +230,14 @@ impl<'a> Body<'a> {
             .iter()
             .filter_map(move |member| match &member.value.kind {
                 Kind::String(text) => {
-                    Some((member.name.as_str(), self.located(text.as_str(), member)))
+                    Some((member.name.as_str(), self.at_name(text.as_str(), member)))
                 }
                 _ => None,
             })
     }
 
-    fn located<T>(self, value: T, member: &Member) -> Located<T> {
+    /// A value with the location of the name of its member.
+    fn at_name<T>(self, value: T, member: &Member) -> Located<T> {
         Located {
             value,
             location: Location::new(self.file, member.name_span.clone()),
@@ -256,10 +246,25 @@ impl<'a> Body<'a> {
 }
 
 /// The values of a list; any other value stands for a list of one.
-fn items(value: &Value) -> &[Value] {
-    if let Kind::Array(items) = &value.kind {
-        items
-    } else {
-        std::slice::from_ref(value)
+fn one_or_many(value: &Value) -> &[Value] {
+    match &value.kind {
+        Kind::Array(values) => values,
+        _ => std::slice::from_ref(value),
+    }
+}
+
+/// The members of an object; `None` for any other value.
+fn as_object(kind: &Kind) -> Option<&[Member]> {
+    match kind {
+        Kind::Object(members) => Some(members),
+        _ => None,
+    }
+}
+
+/// The text of a string; `None` for any other value.
+fn as_text(kind: &Kind) -> Option<&str> {
+    match kind {
+        Kind::String(text) => Some(text),
+        _ => None,
     }
 }

@@ -54,8 +54,9 @@ pub enum MethodKind {
     Unknown(String),
 }
 
-/// Reads one block. Relative paths are relative to `base`, the current directory.
-pub(super) fn read(
+/// Reads a `provider_installation` block: methods, and overrides of providers under development.
+/// Paths are relative to `base`, the current directory.
+pub(super) fn read_installation(
     block: &Located<Body<'_>>,
     base: &Path,
     dialect: Dialect,
@@ -104,13 +105,14 @@ fn read_method(
         "filesystem_mirror" => MethodKind::FilesystemMirror(
             base.join(body.required_string("path", &method.location)?.value),
         ),
-        "network_mirror" => MethodKind::NetworkMirror {
-            url: {
-                let text = body.required_string("url", &method.location)?;
-                mirror_url(text.value).map_err(|problem| invalid(problem, text.location))?
-            },
-            trust_all_hashes: body.boolean("trust_all_hashes")?.unwrap_or(false),
-        },
+        "network_mirror" => {
+            let url = body.required_string("url", &method.location)?;
+            MethodKind::NetworkMirror {
+                url: parse_mirror_url(url.value)
+                    .map_err(|problem| invalid(problem, url.location))?,
+                trust_all_hashes: body.boolean("trust_all_hashes")?.unwrap_or(false),
+            }
+        }
         "oci_mirror" => MethodKind::OciMirror(
             body.required_string("repository_template", &method.location)?
                 .value
@@ -121,8 +123,8 @@ fn read_method(
     Ok(InstallationMethod {
         kind,
         providers: ProviderSelection {
-            include: patterns(body, "include", dialect)?,
-            exclude: patterns(body, "exclude", dialect)?,
+            include: read_patterns(body, "include", dialect)?,
+            exclude: read_patterns(body, "exclude", dialect)?,
         },
         download_retries: body.count("download_retry_count")?,
         location: method.location.clone(),
@@ -131,7 +133,7 @@ fn read_method(
 
 /// Parses the URL of a network mirror, and adds the slash at its end. An error is a sentence
 /// without a password.
-pub(crate) fn mirror_url(text: &str) -> std::result::Result<SafeUrl, String> {
+pub(crate) fn parse_mirror_url(text: &str) -> std::result::Result<SafeUrl, String> {
     // A text that is not a URL may contain a password anywhere, so it is not shown.
     let mut url =
         Url::parse(text).map_err(|error| format!("a network mirror must have a URL: {error}"))?;
@@ -147,7 +149,7 @@ pub(crate) fn mirror_url(text: &str) -> std::result::Result<SafeUrl, String> {
     Ok(url.into())
 }
 
-fn patterns(body: Body<'_>, name: &str, dialect: Dialect) -> Result<Vec<ProviderPattern>> {
+fn read_patterns(body: Body<'_>, name: &str, dialect: Dialect) -> Result<Vec<ProviderPattern>> {
     let texts = body.strings(name)?.unwrap_or_default();
     let parse = |text: Located<&str>| {
         ProviderPattern::parse(text.value, dialect).map_err(|error| {

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 pub use client_certificates::ClientCertificate;
 pub use credentials::{Credentials, CredentialsOrigin};
-pub(crate) use installation::mirror_url;
+pub(crate) use installation::parse_mirror_url;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
 pub(crate) use netrc::{LazyNetrc, Netrc, machine_of};
 pub(crate) use network::LARGEST_CERTIFICATE_FILE;
@@ -98,25 +98,27 @@ pub struct HelperConfig {
 pub fn load(environment: &Environment, dialect: Dialect) -> Result<CliConfig> {
     let mut loader = Loader::new(environment, dialect);
     let mut errors = Diagnostics::default();
-    for path in loader.files(&mut errors) {
+    for path in loader.files_to_read(&mut errors) {
         loader
             .config
             .debug
             .push(format!("reading the CLI configuration {}", path.display()));
         match ConfigFile::read(&path) {
-            Ok(file) => loader.add(file.body(), &mut errors),
+            Ok(file) => loader.add_settings(file.body(), &mut errors),
             Err(more) => errors.extend(more),
         }
     }
-    loader.find_helper();
+    loader.find_helper_program();
     errors.into_result(loader.config)
 }
 
 /// Returns the files that [`load`] reads, least important first. The file of `TF_CLI_CONFIG_FILE`
 /// need not exist.
 pub fn files(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
-    let only = directories::only_file(environment).map(|(_, path)| vec![path]);
-    only.unwrap_or_else(|| Loader::new(environment, dialect).files(&mut Diagnostics::default()))
+    if let Some((_, path)) = directories::only_file(environment) {
+        return vec![path];
+    }
+    Loader::new(environment, dialect).files_to_read(&mut Diagnostics::default())
 }
 
 struct Loader<'a> {
@@ -137,8 +139,9 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The files to read, least important first.
-    fn files(&mut self, errors: &mut Diagnostics) -> Vec<PathBuf> {
+    /// Returns the files to read, least important first: the file of the variable, or else the
+    /// first main file and the files of the directory. Errors are unreadable directories.
+    fn files_to_read(&mut self, errors: &mut Diagnostics) -> Vec<PathBuf> {
         // The variable replaces all other files, even if its own file does not exist.
         if let Some((variable, path)) = directories::only_file(self.environment) {
             if path.exists() {
@@ -155,11 +158,8 @@ impl<'a> Loader<'a> {
         }
         let main = directories::main_files(self.environment, self.dialect);
         // Of the main files only the first is read, then all of the directory.
-        let mut files: Vec<_> = main
-            .into_iter()
-            .find(|path| path.is_file())
-            .into_iter()
-            .collect();
+        let mut files = Vec::new();
+        files.extend(main.into_iter().find(|path| path.is_file()));
         if let Some(directory) = directories::directory(self.environment, self.dialect) {
             match configuration_files_in(&directory) {
                 Ok(more) => files.extend(more),
@@ -171,7 +171,7 @@ impl<'a> Loader<'a> {
 
     /// Adds the settings of a file. The errors of all blocks are collected, and unknown names are
     /// noted.
-    fn add(&mut self, body: Body<'_>, errors: &mut Diagnostics) {
+    fn add_settings(&mut self, body: Body<'_>, errors: &mut Diagnostics) {
         let steps: [fn(&mut Self, Body<'_>) -> Result<()>; 7] = [
             Self::add_client_certificates,
             Self::add_credentials,
@@ -181,17 +181,16 @@ impl<'a> Loader<'a> {
             Self::add_registry_protocols,
             Self::add_oci,
         ];
-        errors.extend(
-            steps
-                .into_iter()
-                .filter_map(|step| step(self, body).err())
-                .flatten(),
-        );
+        for step in steps {
+            if let Err(errors_of_step) = step(self, body) {
+                errors.extend(errors_of_step);
+            }
+        }
         // A newer version may have further blocks, so an unknown one is no error.
-        for key in body
-            .keys()
-            .filter(|key| KNOWN.split(' ').all(|name| name != key.value))
-        {
+        for key in body.keys() {
+            if KNOWN.split(' ').any(|name| name == key.value) {
+                continue;
+            }
             let (line, column) = key.location.line_column();
             let place = format!("{}:{line}:{column}", key.location.path().display());
             self.config.debug.push(format!(
@@ -201,10 +200,11 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Adds the `credentials` blocks. A block without a token counts, too: its host needs none.
+    /// Adds the `credentials` blocks, and hides their tokens in all output. A block without a token
+    /// counts, too: its host needs none.
     fn add_credentials(&mut self, body: Body<'_>) -> Result<()> {
         for (label, block) in body.labelled_blocks("credentials")? {
-            let host = hostname(label, &block.location)?;
+            let host = parse_host(label, &block.location)?;
             let path = block.location.path().to_owned();
             let token = block
                 .value
@@ -226,7 +226,7 @@ impl<'a> Loader<'a> {
 
     fn add_client_certificates(&mut self, body: Body<'_>) -> Result<()> {
         for (label, block) in body.labelled_blocks("client_certificate")? {
-            let host = hostname(label, &block.location)?;
+            let host = parse_host(label, &block.location)?;
             let certificate = client_certificates::read(&block)?;
             self.config.client_certificates.insert(host, certificate);
         }
@@ -267,7 +267,7 @@ impl<'a> Loader<'a> {
 
     fn add_hosts(&mut self, body: Body<'_>) -> Result<()> {
         for (label, block) in body.labelled_blocks("host")? {
-            let host = hostname(label, &block.location)?;
+            let host = parse_host(label, &block.location)?;
             let mut services = BTreeMap::new();
             for block in block.value.blocks("services")? {
                 services.extend(
@@ -287,9 +287,12 @@ impl<'a> Loader<'a> {
 
     fn add_installation(&mut self, body: Body<'_>) -> Result<()> {
         for block in body.blocks("provider_installation")? {
-            self.only_one("provider_installation", &block)?;
-            let installation =
-                installation::read(&block, &self.environment.current_directory, self.dialect)?;
+            self.refuse_second_block("provider_installation", &block)?;
+            let installation = installation::read_installation(
+                &block,
+                &self.environment.current_directory,
+                self.dialect,
+            )?;
             self.config.provider_installation = Some(installation);
         }
         Ok(())
@@ -326,13 +329,13 @@ impl<'a> Loader<'a> {
             self.config.oci_credentials.push(credentials);
         }
         for block in body.blocks("oci_default_credentials")? {
-            self.only_one("oci_default_credentials", &block)?;
+            self.refuse_second_block("oci_default_credentials", &block)?;
             self.config.oci_default_credentials = oci::read_defaults(&block)?;
         }
         Ok(())
     }
 
-    fn only_one(&mut self, name: &'static str, block: &Located<Body<'_>>) -> Result<()> {
+    fn refuse_second_block(&mut self, name: &'static str, block: &Located<Body<'_>>) -> Result<()> {
         if let Some((_, other)) = self.seen.iter().find(|(other, _)| *other == name) {
             let error = invalid(
                 format!("there may be only one {name} block"),
@@ -344,8 +347,9 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// A missing helper is only a warning, since most hosts need no credentials.
-    fn find_helper(&mut self) {
+    /// Finds the program of the credentials helper, if one is configured. A missing program is only
+    /// a warning, since most hosts need no credentials.
+    fn find_helper_program(&mut self) {
         let Some(helper) = &mut self.config.credentials_helper else {
             return;
         };
@@ -357,7 +361,7 @@ impl<'a> Loader<'a> {
             .map(|directory| directory.join(&program))
             .find(|path| path.is_file());
         if helper.program.is_none() {
-            let looked: Vec<_> = directories
+            let searched: Vec<_> = directories
                 .iter()
                 .map(|directory| directory.display().to_string())
                 .collect();
@@ -366,7 +370,7 @@ impl<'a> Loader<'a> {
             self.config.warnings.push(
                 warning
                     .at(helper.location.clone(), "")
-                    .note(format!("searched {}", looked.join(", "))),
+                    .note(format!("searched {}", searched.join(", "))),
             );
         }
     }
@@ -391,6 +395,6 @@ fn configuration_files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn hostname(label: &str, location: &Location) -> Result<Hostname> {
+fn parse_host(label: &str, location: &Location) -> Result<Hostname> {
     Hostname::parse(label).map_err(|error| invalid(error.to_string(), location.clone()).into())
 }

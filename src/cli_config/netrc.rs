@@ -80,7 +80,8 @@ impl Netrc {
         let mut machines: Vec<Machine> = Vec::new();
         let mut rest = text;
         while let Some(word) = next_word(&mut rest) {
-            let last = machines.last_mut();
+            // Login and password belong to the machine before them.
+            let machine_before = machines.last_mut();
             match word {
                 "machine" => machines.push(Machine {
                     host: Some(next_word(&mut rest).unwrap_or_default().to_owned()),
@@ -89,7 +90,7 @@ impl Netrc {
                 "default" => machines.push(Machine::default()),
                 "login" | "password" | "account" => {
                     let value = next_word(&mut rest).unwrap_or_default().to_owned();
-                    match (word, last) {
+                    match (word, machine_before) {
                         ("login", Some(machine)) => machine.login = value,
                         ("password", Some(machine)) => machine.password = value,
                         _ => {}

@@ -79,10 +79,10 @@ pub(super) fn read_credentials(
     if let Some(text) = body.string("username")? {
         username = Some(text.value.to_owned());
     }
-    let password = secret(body, "password", secrets)?;
-    let access_token = secret(body, "access_token", secrets)?;
-    let refresh_token = secret(body, "refresh_token", secrets)?;
-    let docker_helper = helper(body)?;
+    let password = read_secret(body, "password", secrets)?;
+    let access_token = read_secret(body, "access_token", secrets)?;
+    let refresh_token = read_secret(body, "refresh_token", secrets)?;
+    let docker_helper = read_helper_name(body)?;
 
     let mut logins = Vec::new();
     match (username, password) {
@@ -93,7 +93,7 @@ pub(super) fn read_credentials(
             }));
         }
         (None, None) => {}
-        _ => return Err(without_single_login(block).into()),
+        _ => return Err(single_login_error(block).into()),
     }
     match (access_token, refresh_token) {
         (access_token @ Some(_), Some(refresh_token)) => {
@@ -103,11 +103,12 @@ pub(super) fn read_credentials(
             }));
         }
         (None, None) => {}
-        _ => return Err(without_single_login(block).into()),
+        _ => return Err(single_login_error(block).into()),
     }
     logins.extend(docker_helper.map(OciLoginSource::DockerHelper));
+    // There must be exactly one.
     let (Some(login), None) = (logins.pop(), logins.pop()) else {
-        return Err(without_single_login(block).into());
+        return Err(single_login_error(block).into());
     };
 
     // Docker's helpers know hosts only, without paths.
@@ -123,7 +124,7 @@ pub(super) fn read_credentials(
 }
 
 /// Returns a secret argument, and adds it to `secrets`.
-fn secret(body: Body<'_>, name: &str, secrets: &Secrets) -> Result<Option<Token>> {
+fn read_secret(body: Body<'_>, name: &str, secrets: &Secrets) -> Result<Option<Token>> {
     let Some(text) = body.string(name)? else {
         return Ok(None);
     };
@@ -135,7 +136,7 @@ fn secret(body: Body<'_>, name: &str, secrets: &Secrets) -> Result<Option<Token>
 }
 
 /// The error for a block that has no complete login, or several.
-fn without_single_login(block: &Located<Body<'_>>) -> Diagnostic {
+fn single_login_error(block: &Located<Body<'_>>) -> Diagnostic {
     let message = "the block needs username and password, or access_token and refresh_token, or \
                    docker_credentials_helper";
     invalid(message, block.location.clone())
@@ -158,12 +159,12 @@ pub(super) fn read_defaults(block: &Located<Body<'_>>) -> Result<OciDefaultCrede
         discover_ambient_credentials: discover,
         docker_style_config_files: files
             .map(|files| files.iter().map(|file| base.join(file.value)).collect()),
-        docker_credentials_helper: helper(body)?,
+        docker_credentials_helper: read_helper_name(body)?,
     })
 }
 
 /// The name of a Docker credential helper, which is part of a file name.
-fn helper(body: Body<'_>) -> Result<Option<String>> {
+fn read_helper_name(body: Body<'_>) -> Result<Option<String>> {
     let Some(name) = body.string("docker_credentials_helper")? else {
         return Ok(None);
     };

@@ -13,21 +13,21 @@ use crate::hcl::scan::skip_comment;
 /// Maximum depth of nested values; deeper input is hostile.
 const DEPTH: usize = 64;
 
-/// Reads a file; the result is an object.
+/// Reads a file of HCL 1 or JSON; the result is an object.
 pub(super) fn parse(text: &str) -> Result<Value, Fault> {
     let mut parser = Parser {
         text,
         position: 0,
         depth: 0,
-        json: false,
+        is_json: false,
     };
-    parser.accept("\u{feff}");
-    parser.skip_space()?;
+    parser.skip_if_next("\u{feff}");
+    parser.skip_space_and_comments()?;
     // As in HCL 1, a file that starts with a brace is JSON.
     if parser.peek() == Some('{') {
-        parser.json = true;
+        parser.is_json = true;
         let root = parser.read_value()?;
-        parser.skip_space()?;
+        parser.skip_space_and_comments()?;
         if parser.peek().is_some() {
             return parser.fail("nothing may follow the closing brace");
         }
@@ -44,7 +44,7 @@ struct Parser<'a> {
     text: &'a str,
     position: usize,
     depth: usize,
-    json: bool,
+    is_json: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips a text if it is next. Returns whether it was.
-    fn accept(&mut self, text: &str) -> bool {
+    fn skip_if_next(&mut self, text: &str) -> bool {
         let found = self.rest().starts_with(text);
         if found {
             self.position += text.len();
@@ -76,7 +76,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Skips white space and comments. Returns whether a line ended.
-    fn skip_space(&mut self) -> Result<bool, Fault> {
+    fn skip_space_and_comments(&mut self) -> Result<bool, Fault> {
         let start = self.position;
         loop {
             let rest = self.rest();
@@ -95,9 +95,9 @@ impl<'a> Parser<'a> {
     fn read_members(&mut self, close: Option<char>) -> Result<Vec<Member>, Fault> {
         let mut members = Vec::new();
         loop {
-            self.skip_space()?;
-            while self.accept(",") {
-                self.skip_space()?;
+            self.skip_space_and_comments()?;
+            while self.skip_if_next(",") {
+                self.skip_space_and_comments()?;
             }
             match self.peek() {
                 None if close.is_none() => return Ok(members),
@@ -125,16 +125,16 @@ impl<'a> Parser<'a> {
             _ => return self.fail("a name was expected here"),
         };
         let name_span = start..self.position;
-        let line_ended = self.skip_space()?;
+        let line_ended = self.skip_space_and_comments()?;
         let value = match self.peek() {
             Some('=' | ':') => {
                 self.next();
-                self.skip_space()?;
+                self.skip_space_and_comments()?;
                 self.read_value()?
             }
             Some('{') => self.read_value()?,
             // A label becomes a member: `host "a" {}` is read as `{"host": {"a": {}}}`.
-            Some(c) if !line_ended && !self.json && (c == '"' || is_identifier_start(c)) => {
+            Some(c) if !line_ended && !self.is_json && (c == '"' || is_identifier_start(c)) => {
                 let label = self.read_member()?;
                 let span = label.name_span.start..label.value.span.end;
                 Value {
@@ -202,13 +202,13 @@ impl<'a> Parser<'a> {
     fn read_list(&mut self) -> Result<Vec<Value>, Fault> {
         let mut items = Vec::new();
         loop {
-            self.skip_space()?;
-            if self.accept("]") {
+            self.skip_space_and_comments()?;
+            if self.skip_if_next("]") {
                 return Ok(items);
             }
             items.push(self.read_value()?);
-            self.skip_space()?;
-            if !self.accept(",") && self.peek() != Some(']') {
+            self.skip_space_and_comments()?;
+            if !self.skip_if_next(",") && self.peek() != Some(']') {
                 return self.fail("\",\" or \"]\" was expected here");
             }
         }
@@ -233,7 +233,7 @@ impl<'a> Parser<'a> {
         loop {
             // HCL 1 reads `${` up to its closing brace, and quotes in between do not end the
             // string.
-            if !self.json && self.rest().starts_with("${") {
+            if !self.is_json && self.rest().starts_with("${") {
                 self.read_template(&mut text)?;
                 continue;
             }
@@ -280,7 +280,7 @@ impl<'a> Parser<'a> {
             Some('u') => {
                 let unit = self.read_hexadecimal(4)?;
                 // JSON writes a character beyond U+FFFF as a pair of surrogates.
-                if (0xd800..0xdc00).contains(&unit) && self.accept("\\u") {
+                if (0xd800..0xdc00).contains(&unit) && self.skip_if_next("\\u") {
                     let low = self.read_hexadecimal(4)?;
                     let code =
                         0x10000 + ((unit - 0xd800) << 10) + (low.wrapping_sub(0xdc00) & 0x3ff);
@@ -313,22 +313,24 @@ impl<'a> Parser<'a> {
     /// Reads `<<END` … `END`. With `<<-` the lines may be indented.
     fn read_heredoc(&mut self) -> Result<String, Fault> {
         let start = self.position;
-        if !self.accept("<<") {
+        if !self.skip_if_next("<<") {
             return self.fail("a value was expected here");
         }
-        let indented = self.accept("-");
+        let is_indented = self.skip_if_next("-");
         let marker = self.read_identifier();
-        let (false, Some(first)) = (marker.is_empty(), self.rest().find('\n')) else {
+        let first_line_end = self.rest().find('\n');
+        let (false, Some(first_line_end)) = (marker.is_empty(), first_line_end) else {
             return self.fail("a marker and a line break were expected after \"<<\"");
         };
-        self.position += first + 1;
+        self.position += first_line_end + 1;
         let mut lines: Vec<&str> = Vec::new();
         let mut offset = 0;
         for line in self.rest().split_inclusive('\n') {
             let content = line.trim_end_matches(['\r', '\n']);
             if content.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']) == marker {
+                // The smallest indentation is removed from all lines.
                 let mut margin = 0;
-                if indented {
+                if is_indented {
                     let margins = lines.iter().map(|line| indentation(line));
                     margin = margins.min().unwrap_or_default();
                 }

@@ -48,17 +48,18 @@ impl Helper {
         self.run("forget", host, None).map(drop)
     }
 
+    /// Runs the helper with a verb, and returns its output. No error shows the token.
     fn run(&self, verb: &'static str, host: &Hostname, token: Option<&Token>) -> Result<Vec<u8>> {
         let stdin = token.map(|token| json!({ "token": token.reveal() }).to_string());
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).arg(verb).arg(host.as_ascii());
         let finished = process::run(command, stdin, self.time_limit)
-            .map_err(|why| self.failed(verb, host, &why))?;
+            .map_err(|reason| self.failed(verb, host, &reason))?;
         if finished.status.success() {
             return Ok(finished.stdout);
         }
         let message = process::one_line(&finished.stderr);
-        let why = if message.is_empty() {
+        let reason = if message.is_empty() {
             format!("gave no error message ({})", finished.status)
         } else if token.is_some_and(|token| message.contains(token.reveal())) {
             // An error message of the helper may quote its input.
@@ -69,13 +70,13 @@ impl Helper {
             secrets.learn_printed(&finished.stdout);
             format!("says: {}", secrets.redact(&message))
         };
-        Err(self.failed(verb, host, &why).into())
+        Err(self.failed(verb, host, &reason).into())
     }
 
-    fn failed(&self, verb: &str, host: &Hostname, why: &str) -> Diagnostic {
+    fn failed(&self, verb: &str, host: &Hostname, reason: &str) -> Diagnostic {
         let program = self.program.display();
         let message = format!(
-            "cannot {verb} the credentials for {host}: the credentials helper {program} {why}"
+            "cannot {verb} the credentials for {host}: the credentials helper {program} {reason}"
         );
         let diagnostic = Diagnostic::error(Code::CredentialsHelper, message);
         match token_variable(host) {

@@ -72,12 +72,12 @@ impl Credentials {
     /// # Errors
     /// The helper fails, or the token cannot be sent.
     pub fn token(&self, host: &Hostname) -> Result<Option<Token>> {
-        Ok(self.find(host)?.map(|(token, _)| token))
+        Ok(self.find_token(host)?.map(|(token, _)| token))
     }
 
     /// Returns the origin of the token for a host. Runs the helper if necessary.
     pub fn source(&self, host: &Hostname) -> Result<Option<CredentialsOrigin>> {
-        Ok(self.find(host)?.map(|(_, origin)| origin))
+        Ok(self.find_token(host)?.map(|(_, origin)| origin))
     }
 
     /// The environment variable with a token for a host, which is used before any other.
@@ -88,8 +88,9 @@ impl Credentials {
     }
 
     /// Finds the token of a host, and its origin: a variable of the environment, else a
-    /// `credentials` block, else the credentials helper.
-    fn find(&self, host: &Hostname) -> Result<Option<(Token, CredentialsOrigin)>> {
+    /// `credentials` block, else the credentials helper. `None` if the first of them that knows the
+    /// host has no token for it.
+    fn find_token(&self, host: &Hostname) -> Result<Option<(Token, CredentialsOrigin)>> {
         // OpenTofu and Terraform ask in this order, too: variable, block, helper.
         let found = if let Some((variable, token)) = self.variables.get(host) {
             Some((
@@ -103,7 +104,7 @@ impl Credentials {
                 .clone()
                 .map(|token| (token, CredentialsOrigin::Block(block.path.clone())))
         } else if let Some(helper) = self.installed_helper() {
-            let properties = self.ask(&helper, host)?;
+            let properties = self.ask_helper(&helper, host)?;
             let token = token_of(&properties);
             if let Some(token) = &token {
                 self.secrets.learn(token);
@@ -136,7 +137,7 @@ impl Credentials {
             let error = Diagnostic::error(Code::InvalidArgument, message);
             return Err(error.help("a token is one line of ASCII characters").into());
         }
-        match self.store_of(host)? {
+        match self.writable_store(host)? {
             TokenStore::File(path) => {
                 file::store(&path, host, token)?;
                 Ok(CredentialsOrigin::Block(path))
@@ -152,7 +153,7 @@ impl Credentials {
     /// Deletes the token for a host from where [`Credentials::store`] would put it, and returns
     /// where that is, and whether there was a token.
     pub fn forget(&self, host: &Hostname) -> Result<(CredentialsOrigin, bool)> {
-        match self.store_of(host)? {
+        match self.writable_store(host)? {
             TokenStore::File(path) => {
                 let was_there = file::forget(&path, host)?;
                 Ok((CredentialsOrigin::Block(path), was_there))
@@ -160,7 +161,7 @@ impl Credentials {
             TokenStore::Helper(helper) => {
                 // A helper that fails here may still delete the token.
                 let was_there = self
-                    .ask(&helper, host)
+                    .ask_helper(&helper, host)
                     .map_or(true, |properties| token_of(&properties).is_some());
                 self.answers.remove(host);
                 helper.forget(host)?;
@@ -175,16 +176,15 @@ impl Credentials {
     /// # Errors
     /// The token would not be read from there, because a block in a different file or a variable
     /// precedes it, or there is no such store.
-    fn store_of(&self, host: &Hostname) -> Result<TokenStore> {
-        let invalid = |message: String| Diagnostic::error(Code::InvalidCliConfiguration, message);
+    fn writable_store(&self, host: &Hostname) -> Result<TokenStore> {
         let block = self.blocks.get(host);
         // Users write all files but `credentials.tfrc.json` by hand.
         if let Some(block) = block.filter(|block| Some(&block.path) != self.file.as_ref()) {
             let path = block.path.display();
-            let error = invalid(format!(
+            let message = format!(
                 "the token for {host} is written in {path}, which is not changed automatically"
-            ));
-            return Err(error
+            );
+            return Err(Diagnostic::error(Code::InvalidCliConfiguration, message)
                 .help(format!("edit the block credentials \"{host}\" in {path}"))
                 .into());
         }
@@ -192,32 +192,25 @@ impl Credentials {
         if block.is_none()
             && let Some(config) = &self.helper_config
         {
-            return self
-                .installed_helper()
-                .map(TokenStore::Helper)
-                .ok_or_else(|| {
-                    let message = format!(
-                        "the credentials helper terraform-credentials-{} is not installed",
-                        config.name
-                    );
-                    Diagnostic::error(Code::CredentialsHelper, message)
-                        .at(config.location.clone(), "")
-                        .into()
-                });
+            if let Some(helper) = self.installed_helper() {
+                return Ok(TokenStore::Helper(helper));
+            }
+            let message = format!(
+                "the credentials helper terraform-credentials-{} is not installed",
+                config.name
+            );
+            return Err(Diagnostic::error(Code::CredentialsHelper, message)
+                .at(config.location.clone(), "")
+                .into());
         }
         let Some(path) = self.file.clone() else {
-            return Err(invalid(
-                "credentials cannot be stored without a home directory".to_owned(),
-            )
-            .into());
+            let message = "credentials cannot be stored without a home directory";
+            return Err(Diagnostic::error(Code::InvalidCliConfiguration, message).into());
         };
         // The token would be stored where no command looks for it.
         if let Some(variable) = self.overridden_by {
-            let error = invalid(format!(
-                "{} is not read while {variable} is set",
-                path.display()
-            ));
-            return Err(error
+            let message = format!("{} is not read while {variable} is set", path.display());
+            return Err(Diagnostic::error(Code::InvalidCliConfiguration, message)
                 .help(format!(
                     "unset {variable}, or put the token into the file that it names"
                 ))
@@ -236,7 +229,7 @@ impl Credentials {
     }
 
     /// The helper's answer for a host. It runs once.
-    fn ask(&self, helper: &Helper, host: &Hostname) -> Result<Properties> {
+    fn ask_helper(&self, helper: &Helper, host: &Hostname) -> Result<Properties> {
         self.answers.get_or_compute(host, || helper.get(host))
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Connection, Connections, Shared, SourceChoice};
-use crate::cli_config::{InstallationMethod, MethodKind, directories, mirror_url};
+use crate::cli_config::{InstallationMethod, MethodKind, directories, parse_mirror_url};
 use crate::diagnostic::{Code, Diagnostic, Result, collect_all};
 use crate::packages::authentication::SignaturePolicy;
 use crate::packages::oci::{OciMirror, RepositoryTemplate};
@@ -89,7 +89,7 @@ impl Methods<'_> {
         let downloader = self.downloader.clone();
         Ok(Source::new(match &self.shared.options.choice {
             SourceChoice::NetworkMirror(url) => {
-                let url = mirror_url(url).map_err(|problem| {
+                let url = parse_mirror_url(url).map_err(|problem| {
                     Diagnostic::error(Code::InvalidArgument, problem)
                         .help("write it as https://HOST/PATH/")
                 })?;
