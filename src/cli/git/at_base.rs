@@ -28,11 +28,11 @@ impl Repository {
 
 impl AtBase<'_> {
     /// Whether the commit has a lock file. If it does not differ, the index knows.
-    fn tracking(&self, root: &Path, name: &str) -> Tracking {
+    fn tracking_of(&self, root: &Path, name: &str) -> Tracking {
         match self.overlay.replaced().get(&root.join(name)) {
             Some(Replaced::Absent) => Tracking::Unknown,
             Some(_) => Tracking::Tracked,
-            None => self.repository.tracking(root, name),
+            None => self.repository.tracking_of(root, name),
         }
     }
 }
@@ -40,11 +40,11 @@ impl AtBase<'_> {
 impl VersionControl for AtBase<'_> {
     fn tracked(&self, root: &Path, has_modules: bool) -> Tracked {
         let mut tracked = Tracked {
-            lock_file: self.tracking(root, LOCK_FILE_NAME),
+            lock_file: self.tracking_of(root, LOCK_FILE_NAME),
             ..Tracked::default()
         };
         if has_modules {
-            tracked.module_lock_file = self.tracking(root, MODULE_LOCK_FILE_NAME);
+            tracked.module_lock_file = self.tracking_of(root, MODULE_LOCK_FILE_NAME);
         }
         // Of changed data files nothing is known, so that only a finding about the same files is
         // treated as known from the commit.

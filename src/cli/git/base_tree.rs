@@ -34,7 +34,7 @@ pub(super) enum BaseFile {
 impl BaseFile {
     /// Reads the mode and the object name of a commit from `:MODE MODE OBJECT OBJECT STATUS` or
     /// `MODE TYPE OBJECT`, which git prints.
-    pub(super) fn of_words(words: &str) -> Self {
+    pub(super) fn parse_words(words: &str) -> Self {
         let mut words = words.trim_start_matches(':').split(' ');
         let mode = words.next().unwrap_or_default();
         let object = words.nth(1).unwrap_or_default().to_owned();
@@ -48,14 +48,14 @@ impl BaseFile {
 }
 
 /// Makes the tree of a revision. `directory` is the current one, and `files` are relative to `top`.
-/// `added` are files of the work tree that git does not track yet. Files that meet one of the
-/// conditions `together` are read together.
+/// `added` are files of the work tree that git does not track yet, which the revision lacks. The
+/// first read of a file to which a filter of `read_together` applies reads all of these files.
 pub(super) fn make_overlay(
     directory: &Path,
     top: &Path,
     files: &BaseFiles,
     added: impl IntoIterator<Item = PathBuf>,
-    together: &[IsMeant],
+    read_together: &[PathFilter],
 ) -> Result<Overlay> {
     let mut links = BTreeMap::new();
     for (path, file) in files {
@@ -63,6 +63,7 @@ pub(super) fn make_overlay(
             links.insert(object.as_str(), Path::new(path));
         }
     }
+    // The content of a link is its target.
     let targets = read_blobs(top, &links)?;
 
     let mut replaced = BTreeMap::new();
@@ -81,12 +82,12 @@ pub(super) fn make_overlay(
         };
         replaced.insert(top.join(path), at_base);
     }
-    let read = Blobs::new(top, files, together).reader();
-    Ok(Overlay::new(directory.to_owned(), replaced, read))
+    let read_blob = Blobs::new(top, files, read_together).into_reader();
+    Ok(Overlay::new(directory.to_owned(), replaced, read_blob))
 }
 
-/// Condition for the path of a file.
-pub(super) type IsMeant = fn(&Path) -> bool;
+/// Selects files by their paths.
+pub(super) type PathFilter = fn(&Path) -> bool;
 
 /// Whether provlock reads a file by its name.
 pub(super) fn is_read_by_name(path: &Path) -> bool {
@@ -107,17 +108,18 @@ struct Blobs {
 }
 
 impl Blobs {
-    fn new(top: &Path, files: &BaseFiles, together: &[IsMeant]) -> Self {
+    fn new(top: &Path, files: &BaseFiles, read_together: &[PathFilter]) -> Self {
         let mut paths = BTreeMap::new();
-        let mut batches = vec![BTreeSet::new(); together.len()];
+        let mut batches = vec![BTreeSet::new(); read_together.len()];
         for (path, file) in files {
             let BaseFile::File(object) = file else {
                 continue;
             };
             let path = Path::new(path);
             paths.insert(object.clone(), path.to_owned());
-            for (is_meant, batch) in together.iter().zip(&mut batches) {
-                if is_meant(path) {
+            // A file belongs to the batch of the first filter that applies to it.
+            for (applies, batch) in read_together.iter().zip(&mut batches) {
+                if applies(path) {
                     batch.insert(object.clone());
                     break;
                 }
@@ -131,9 +133,9 @@ impl Blobs {
         }
     }
 
-    fn reader(self) -> Box<ReadBlob> {
+    fn into_reader(self) -> Box<ReadBlob> {
         Box::new(move |object, limit| {
-            let bytes = match self.batched(object) {
+            let bytes = match self.blob_of_batch(object) {
                 Some(bytes) => bytes.clone(),
                 None => self.read_one(object)?,
             };
@@ -146,7 +148,7 @@ impl Blobs {
     }
 
     /// A blob of a batch, which is read with the first of them; `None` if it is read by itself.
-    fn batched(&self, object: &str) -> Option<&Vec<u8>> {
+    fn blob_of_batch(&self, object: &str) -> Option<&Vec<u8>> {
         for (batch, contents) in self.batches.iter().zip(&self.contents) {
             if batch.contains(object) {
                 let contents = contents.get_or_init(|| self.read_batch(batch).unwrap_or_default());

@@ -4,27 +4,18 @@
 //! `--end-of-options` or `--`, and revisions are resolved to object names first. Paths are relative
 //! to the directory in which git runs. The default is the current directory.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "git's objects are compared with the files of the work tree themselves"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::fmt::LowerHex;
-use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result};
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy};
 use provlock::lockfile::SIZE_LIMIT;
 use provlock::lockfile::merge::MarkerStyle;
 use provlock::project::ReviewedChange;
-use provlock::system::{canonicalize, git, repository};
-use sha1::Sha1;
-use sha2::{Digest, Sha256, digest};
+use provlock::system::{git, repository};
 
 /// Maximum size of git's output in bytes. Git is stopped at this limit.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
@@ -40,6 +31,9 @@ const MESSAGE_LIMIT: u64 = 16 * 1024;
 /// there.
 pub(super) const FALSE: (&str, &str) = ("PROVLOCK_FALSE", "false");
 pub(super) const EMPTY: (&str, &str) = ("PROVLOCK_EMPTY", "");
+
+/// Standard input of a command that reads none.
+pub(super) const NO_INPUT: &[u8] = b"";
 
 /// End of a git process.
 pub(super) struct Output {
@@ -113,7 +107,7 @@ pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
 /// several.
 pub(super) fn only_merge_base(top: &Path, one: &str, other: &str) -> Result<Option<String>> {
     let arguments = ["merge-base", "--all", "--end-of-options", one, other];
-    let output = run(top, Paths::Literal, arguments, b"")?;
+    let output = run(top, Paths::Literal, arguments, NO_INPUT)?;
     match output.status.code() {
         Some(0) => {}
         Some(1) => return Ok(None),
@@ -154,7 +148,7 @@ pub(crate) struct Entry {
 }
 
 /// The wanted files in a directory and below, by their paths, which are compared faster as texts:
-/// tracked ones with what is staged, and new ones that are not ignored.
+/// tracked files as they are staged, and new files that git does not ignore.
 pub(crate) fn list_entries(
     directory: &Path,
     is_wanted: impl Fn(&Path) -> bool,
@@ -226,6 +220,7 @@ pub(crate) fn staged_changes(top: &Path, commit: &str) -> Result<Vec<StagedChang
     while let (Some(words), Some(path)) = (fields.next(), fields.next()) {
         // `:MODE MODE OBJECT OBJECT STATUS` of the commit and the index.
         let words = std::str::from_utf8(words).unwrap_or_default();
+        // After the last change there is an empty field.
         let Some(words) = words.strip_prefix(':') else {
             break;
         };
@@ -250,21 +245,21 @@ pub(super) fn blob_in_words(words: &str, index: usize) -> Option<String> {
     }
 }
 
-/// The files of a kind that match one of the patterns in any directory. Their paths are compared
-/// faster as texts.
-pub(crate) fn list_files(
+/// The files that match one of the patterns in any directory: tracked or other ones, according to
+/// the options of `git ls-files`. Their paths are compared faster as texts.
+pub(crate) fn list_matching_files(
     top: &Path,
-    kind: &[&str],
+    options: &[&str],
     patterns: &[&str],
 ) -> Result<BTreeSet<OsString>> {
     let mut arguments = vec!["ls-files".to_owned(), "-z".to_owned()];
     arguments.push("--full-name".to_owned());
-    arguments.extend(kind.iter().map(ToString::to_string));
+    arguments.extend(options.iter().map(ToString::to_string));
     arguments.push("--".to_owned());
     for pattern in patterns {
         arguments.push(format!(":(top,glob)**/{pattern}"));
     }
-    let printed = run(top, Paths::Patterns, arguments, b"")?.successful()?;
+    let printed = run(top, Paths::Patterns, arguments, NO_INPUT)?.stdout_if_successful()?;
 
     // Each path ends with a NUL.
     let mut paths = BTreeSet::new();
@@ -276,43 +271,6 @@ pub(crate) fn list_files(
     Ok(paths)
 }
 
-/// Whether bytes are the blob with this object name (git-hash-object(1)).
-pub(crate) fn is_blob(bytes: &[u8], object: &str) -> bool {
-    is_blob_of(bytes.len() as u64, bytes, object).is_ok_and(|is_blob| is_blob)
-}
-
-/// Whether a file has exactly the bytes of the blob with this object name. Git converts some files
-/// at checkout; these differ from their blobs. A symbolic link, or a path through one, is not a
-/// file here.
-pub(crate) fn is_blob_on_disk(path: &Path, object: &str) -> bool {
-    if !canonicalize(path).is_ok_and(|canonical| canonical == path) {
-        return false;
-    }
-    let file = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-    let Ok((metadata, file)) = file else {
-        return false;
-    };
-    metadata.is_file() && is_blob_of(metadata.len(), file, object).is_ok_and(|is_blob| is_blob)
-}
-
-fn is_blob_of(length: u64, content: impl Read, object: &str) -> std::io::Result<bool> {
-    fn hex<D: Digest + Write>(length: u64, mut content: impl Read) -> std::io::Result<String>
-    where
-        digest::Output<D>: LowerHex,
-    {
-        let mut hasher = D::new_with_prefix(format!("blob {length}\0"));
-        std::io::copy(&mut content, &mut hasher)?;
-        Ok(format!("{:x}", hasher.finalize()))
-    }
-    let content = content.take(length);
-    let digest = if object.len() == 40 {
-        hex::<Sha1>(length, content)
-    } else {
-        hex::<Sha256>(length, content)
-    };
-    Ok(digest? == object)
-}
-
 /// A line of an ignore file.
 pub(crate) struct IgnoreRule {
     /// The file, relative to the directory in which git ran, or absolute.
@@ -320,13 +278,16 @@ pub(crate) struct IgnoreRule {
     pub(crate) line: usize,
 }
 
-/// The lines of ignore files that match `paths`, which are relative to `directory`; empty if git
-/// fails.
-pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<IgnoreRule>> {
+/// The lines of ignore files that ignore `paths`, which are relative to `directory`; `None` for
+/// each path that is not ignored. Empty if git fails.
+pub(crate) fn rules_ignoring_paths(
+    directory: &Path,
+    paths: &[&PathBuf],
+) -> Vec<Option<IgnoreRule>> {
     if paths.is_empty() {
         return Vec::new();
     }
-    // This command takes patterns; a path that begins like this is not read as a pattern.
+    // This command reads patterns, but a path that begins with `./` is not read as one.
     let mut input = Vec::new();
     for path in paths {
         input.extend_from_slice(b"./");
@@ -341,8 +302,9 @@ pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<I
         "--non-matching",
     ];
     let printed = run(directory, Paths::Patterns, arguments, &input)
-        .and_then(Output::successful)
+        .and_then(Output::stdout_if_successful)
         .unwrap_or_default();
+    // Four fields are printed about each path.
     let fields: Vec<&[u8]> = printed.split(|byte| *byte == 0).collect();
     fields.chunks_exact(4).map(parse_ignore_rule).collect()
 }
@@ -379,26 +341,28 @@ pub(crate) fn read_blobs(
         input.as_bytes(),
     )?;
     if !output.status.success()
-        && let Some(error) = missing_file(directory, objects, &output.stderr)
+        && let Some(error) = missing_file_error(directory, objects, &output.stderr)
     {
         return Err(error.into());
     }
-    let printed = output.successful()?;
+    let printed = output.stdout_if_successful()?;
     let mut rest = printed.as_slice();
     let mut contents = BTreeMap::new();
     while !rest.is_empty() {
         let Some((object, content, after)) = parse_batch_entry(rest) else {
-            let missing = missing_file(directory, objects, &first_line(rest));
-            return Err(missing
-                .unwrap_or_else(|| unreadable(directory, rest))
-                .into());
+            if let Some(error) = missing_file_error(directory, objects, &first_line(rest)) {
+                return Err(error.into());
+            }
+            return Err(unreadable_object_error(directory, rest).into());
         };
         let path = objects.get(object.as_str()).unwrap_or(&directory);
         let limit = size_limit(path);
         if content.len() as u64 > limit {
-            let (path, limit) = (path.display(), limit / (1024 * 1024));
-            let message =
-                format!("cannot read {path}, blob {object} of git: it is larger than {limit} MiB");
+            let message = format!(
+                "cannot read {}, blob {object} of git: it is larger than {} MiB",
+                path.display(),
+                limit / (1024 * 1024)
+            );
             return Err(Diagnostic::error(Code::Io, message).into());
         }
         contents.insert(object, content.to_owned());
@@ -428,7 +392,8 @@ pub(super) fn read_sizes<'a>(
         input.push('\n');
     }
     let arguments = ["cat-file", "--batch-check=%(objectname) %(objectsize)"];
-    let printed = run(directory, Paths::Literal, arguments, input.as_bytes())?.successful()?;
+    let printed =
+        run(directory, Paths::Literal, arguments, input.as_bytes())?.stdout_if_successful()?;
     let mut sizes = BTreeMap::new();
     for line in String::from_utf8_lossy(&printed).lines() {
         if let Some((object, size)) = line.split_once(' ')
@@ -454,10 +419,10 @@ fn parse_batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
 }
 
 /// The error for an object that git knows but does not have.
-pub(super) fn unreadable(directory: &Path, answer: &[u8]) -> Diagnostic {
+pub(super) fn unreadable_object_error(directory: &Path, answer: &[u8]) -> Diagnostic {
     let answer = first_line(answer);
     if let Some(help) = help_for_partial_clone(directory) {
-        return missing_part("a file").help(help);
+        return missing_part_error("a file").help(help);
     }
     let error = Diagnostic::error(
         Code::Io,
@@ -466,8 +431,9 @@ pub(super) fn unreadable(directory: &Path, answer: &[u8]) -> Diagnostic {
     error.help("look at the repository with git fsck; fetch what is missing")
 }
 
-/// The error for the file whose object git reports as missing, in a partial clone.
-fn missing_file(
+/// The error for the file whose object git reports as missing, in a partial clone; `None` if the
+/// report names none of the objects, or for other repositories.
+fn missing_file_error(
     directory: &Path,
     objects: &BTreeMap<&str, &Path>,
     report: &str,
@@ -477,13 +443,13 @@ fn missing_file(
         .find(|(object, _)| report.contains(**object))?;
     let help = help_for_partial_clone(directory)?;
     let path = path.strip_prefix(directory).unwrap_or(path);
-    Some(missing_part(&path.display().to_string()).help(help))
+    Some(missing_part_error(&path.display().to_string()).help(help))
 }
 
 /// The error for a part of the repository that a partial clone lacks.
-fn missing_part(what: &str) -> Diagnostic {
+fn missing_part_error(part: &str) -> Diagnostic {
     let message = format!(
-        "this partial clone lacks {what} of a commit that is compared, and provlock fetches nothing"
+        "this partial clone lacks {part} of a commit that is compared, and provlock fetches nothing"
     );
     Diagnostic::error(Code::Io, message)
 }
@@ -529,7 +495,7 @@ pub(crate) fn merge_file(
     arguments
         .extend(["-L", &style.ours, "-L", "base", "-L", &style.theirs, "--"].map(OsString::from));
     arguments.extend([ours, base, theirs].map(OsString::from));
-    let output = run(Path::new("."), Paths::Literal, arguments, b"")?;
+    let output = run(Path::new("."), Paths::Literal, arguments, NO_INPUT)?;
     match output.status.code() {
         Some(0) => Ok(true),
         // The number of conflicts, at most 127; higher codes are errors.
@@ -571,7 +537,7 @@ fn first_line_or_none<const N: usize>(
     directory: &Path,
     arguments: [&str; N],
 ) -> Result<Option<String>> {
-    let output = run(directory, Paths::Literal, arguments, b"")?;
+    let output = run(directory, Paths::Literal, arguments, NO_INPUT)?;
     match output.status.code() {
         Some(0) => Ok(Some(first_line(&output.stdout))),
         Some(1) => Ok(None),
@@ -583,7 +549,7 @@ pub(super) fn run_successfully<A: Into<OsString>>(
     directory: &Path,
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<Vec<u8>> {
-    run(directory, Paths::Literal, arguments, b"")?.successful()
+    run(directory, Paths::Literal, arguments, NO_INPUT)?.stdout_if_successful()
 }
 
 /// Way in which git reads paths among its arguments.
@@ -623,7 +589,7 @@ pub(super) fn run_with<A: Into<OsString>>(
     git.stdout(Stdio::piped());
     git.stderr(Stdio::piped());
     let ended = match git.spawn() {
-        Ok(child) => finish(child, input),
+        Ok(child) => write_and_wait(child, input),
         Err(error) => Err(error),
     };
     let Ended {
@@ -652,25 +618,18 @@ struct Ended {
     stderr: String,
 }
 
-/// Waits for the end of git.
-fn finish(mut child: Child, input: &[u8]) -> std::io::Result<Ended> {
+/// Writes the input of git and reads its output until it ends. Kills it if it prints more than
+/// [`OUTPUT_LIMIT`].
+fn write_and_wait(mut child: Child, input: &[u8]) -> std::io::Result<Ended> {
     let stdin = child.stdin.take();
     let stdout = child.stdout.take();
     let stderr = child.stderr.take();
     std::thread::scope(|scope| {
         // Git may end before it has read everything; its exit code shows whether it failed.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
-        let message = scope.spawn(move || -> std::io::Result<String> {
-            let Some(mut stderr) = stderr else {
-                return Ok(String::new());
-            };
-            let mut message = Vec::new();
-            stderr
-                .by_ref()
-                .take(MESSAGE_LIMIT)
-                .read_to_end(&mut message)?;
-            std::io::copy(&mut stderr, &mut std::io::sink())?;
-            Ok(String::from_utf8_lossy(&message).into_owned())
+        let message = scope.spawn(move || match stderr {
+            Some(stderr) => read_message(stderr),
+            None => Ok(String::new()),
         });
         let mut printed = Vec::new();
         if let Some(stdout) = stdout {
@@ -694,13 +653,25 @@ fn finish(mut child: Child, input: &[u8]) -> std::io::Result<Ended> {
     })
 }
 
+/// Reads to the end, and returns the first [`MESSAGE_LIMIT`] bytes.
+fn read_message(mut stderr: ChildStderr) -> std::io::Result<String> {
+    let mut message = Vec::new();
+    stderr
+        .by_ref()
+        .take(MESSAGE_LIMIT)
+        .read_to_end(&mut message)?;
+    std::io::copy(&mut stderr, &mut std::io::sink())?;
+    Ok(String::from_utf8_lossy(&message).into_owned())
+}
+
 impl Output {
     /// Whether the exit code means that git has found nothing.
     pub(super) fn has_found_nothing(&self) -> bool {
         self.status.code() == Some(1)
     }
 
-    pub(super) fn successful(self) -> Result<Vec<u8>> {
+    /// Returns the output of a successful command, or the error of a failed one.
+    pub(super) fn stdout_if_successful(self) -> Result<Vec<u8>> {
         if self.status.success() {
             Ok(self.stdout)
         } else {
@@ -708,9 +679,10 @@ impl Output {
         }
     }
 
+    /// Returns the error of a command that failed, with a next step as far as one is known.
     fn failure(&self) -> Diagnostic {
-        let message = self.reason();
-        let error = Diagnostic::error(Code::Io, format!("git {} failed: {message}", self.command));
+        let reason = self.reason();
+        let error = Diagnostic::error(Code::Io, format!("git {} failed: {reason}", self.command));
         // Git requires the user to trust the owner of the repository first.
         let mut lines = self.stderr.lines().map(str::trim);
         if let Some(advice) =
@@ -721,12 +693,12 @@ impl Output {
         if self.names_missing_object()
             && let Some(help) = help_for_partial_clone(&self.directory)
         {
-            let what = if self.command == "cat-file" {
+            let part = if self.command == "cat-file" {
                 "a file"
             } else {
                 "a directory"
             };
-            return missing_part(what).help(help);
+            return missing_part_error(part).help(help);
         }
         let is_in_repository =
             std::env::current_dir().is_ok_and(|directory| repository::top(&directory).is_some());

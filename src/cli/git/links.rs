@@ -35,8 +35,8 @@ pub(super) fn linked_files(
     let mut linked = Vec::new();
     for (path, entry) in now {
         if entry.is_link
-            && let Some(steps) = steps_of(top, path)
-            && let Some(file) = linked_file(top, path, &steps, &is_changed)
+            && let Some(steps) = steps_behind_link(top, path)
+            && let Some(file) = file_behind_steps(top, path, &steps, &is_changed)
         {
             linked.push(file);
         }
@@ -58,7 +58,7 @@ pub(super) fn targets(top: &Path, linked: &[LinkedFile]) -> BTreeMap<PathBuf, BT
 
 /// The paths to which a link leads, one after the other, the link itself first and relative to the
 /// top. `None` if it leads out of the repository, where no change alters a file.
-fn steps_of(top: &Path, link: &OsString) -> Option<Vec<PathBuf>> {
+fn steps_behind_link(top: &Path, link: &OsString) -> Option<Vec<PathBuf>> {
     let mut steps = Vec::new();
     let mut step = Some(top.join(link));
     while let Some(path) = step
@@ -70,31 +70,32 @@ fn steps_of(top: &Path, link: &OsString) -> Option<Vec<PathBuf>> {
     Some(steps)
 }
 
-/// The file at the last of these steps; `None` if no link leads there.
-fn linked_file(
+/// The file at the last of the steps of a link; `None` if the link leads to nothing.
+fn file_behind_steps(
     top: &Path,
     link: &OsString,
     steps: &[PathBuf],
     is_changed: impl Fn(&Path) -> bool,
 ) -> Option<LinkedFile> {
-    let (target, links) = steps.split_last()?;
-    if links.is_empty() {
+    let (target, links_on_way) = steps.split_last()?;
+    if links_on_way.is_empty() {
         return None;
     }
-    // A link, or a link to a directory on its way, that changed itself leads elsewhere in the base.
+    // A link that changed leads elsewhere in the base, and so does one through a link to a
+    // directory that changed.
     let mut leads_elsewhere = false;
-    for link in links {
-        let text = top.join(link).read_link().unwrap_or_default();
-        let way = files::join(link.parent().unwrap_or(Path::new("")), text);
-        leads_elsewhere |= is_changed(link) || way.parent().is_some_and(&is_changed);
+    for step in links_on_way {
+        let text = top.join(step).read_link().unwrap_or_default();
+        let written = files::join(step.parent().unwrap_or(Path::new("")), text);
+        leads_elsewhere |= is_changed(step) || written.parent().is_some_and(&is_changed);
     }
-    let mut in_base = None;
+    let mut target_in_base = None;
     if !leads_elsewhere {
-        in_base = Some(target.clone());
+        target_in_base = Some(target.clone());
     }
     Some(LinkedFile {
         path: link.clone(),
-        target: in_base,
+        target: target_in_base,
         is_changed: leads_elsewhere || is_changed(target),
     })
 }

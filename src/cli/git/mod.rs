@@ -4,6 +4,7 @@ mod at_base;
 mod base_tree;
 mod command;
 mod links;
+mod object_name;
 mod repositories;
 mod repository;
 mod revision;

@@ -40,8 +40,9 @@ impl Repositories {
         self.current.as_ref()
     }
 
-    /// The nearest repository around a directory without symlinks, if that is not the current one.
-    fn other(&self, root: &Path) -> Option<Arc<Repository>> {
+    /// Returns the nearest repository around a directory without symlinks; `None` if that is the
+    /// current one, or there is none.
+    fn other_repository_around(&self, root: &Path) -> Option<Arc<Repository>> {
         let top = self.tops.around(root)?;
         if self
             .current
@@ -72,12 +73,12 @@ impl VersionControl for Repositories {
         {
             tracked.push(current.tracked(root, has_modules));
         }
-        if let Some(other) = self.other(root) {
+        if let Some(other) = self.other_repository_around(root) {
             tracked.push(other.tracked(root, has_modules));
         }
         tracked
             .into_iter()
-            .reduce(together)
+            .reduce(tracked_by_either)
             .unwrap_or_else(|| Tracked {
                 obstacle: Some(Obstacle::NoRepository),
                 ..Tracked::default()
@@ -89,24 +90,23 @@ impl VersionControl for Repositories {
             Some(current) => current.rules_ignoring_lock_files(roots),
             None => vec![None; roots.len()],
         };
-        let mut by_other: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+        // A root module in a different repository gets the answer of that repository. Git runs once
+        // for all root modules of a repository.
+        let mut other_repositories = BTreeMap::new();
         for (index, root) in roots.iter().enumerate() {
-            if let Some(other) = canonicalize(root).ok().and_then(|root| self.other(&root)) {
-                by_other
+            if let Ok(canonical) = canonicalize(root)
+                && let Some(other) = self.other_repository_around(&canonical)
+            {
+                let (_, indexes) = other_repositories
                     .entry(other.top().to_owned())
-                    .or_default()
-                    .push(index);
+                    .or_insert_with(|| (other, Vec::new()));
+                indexes.push(index);
             }
         }
-        for (top, indexes) in by_other {
-            let Some(other) = self.other(&top) else {
-                continue;
-            };
-            let paths: Vec<_> = indexes.iter().map(|index| roots[*index]).collect();
-            for (index, rule) in indexes
-                .into_iter()
-                .zip(other.rules_ignoring_lock_files(&paths))
-            {
+        for (other, indexes) in other_repositories.into_values() {
+            let roots_inside: Vec<_> = indexes.iter().map(|index| roots[*index]).collect();
+            let rules_inside = other.rules_ignoring_lock_files(&roots_inside);
+            for (index, rule) in indexes.into_iter().zip(rules_inside) {
                 rules[index] = rule;
             }
         }
@@ -115,18 +115,18 @@ impl VersionControl for Repositories {
 }
 
 /// Facts from a repository and from one in it: a file that either tracks is tracked.
-fn together(outer: Tracked, inner: Tracked) -> Tracked {
+fn tracked_by_either(outer: Tracked, inner: Tracked) -> Tracked {
     let mut data_files = outer.data_files;
     data_files.extend(inner.data_files);
     Tracked {
-        lock_file: tracked_by_either(outer.lock_file, inner.lock_file),
-        module_lock_file: tracked_by_either(outer.module_lock_file, inner.module_lock_file),
+        lock_file: better_tracking(outer.lock_file, inner.lock_file),
+        module_lock_file: better_tracking(outer.module_lock_file, inner.module_lock_file),
         data_files,
         obstacle: inner.obstacle.or(outer.obstacle),
     }
 }
 
-fn tracked_by_either(outer: Tracking, inner: Tracking) -> Tracking {
+fn better_tracking(outer: Tracking, inner: Tracking) -> Tracking {
     if outer == Tracking::Tracked {
         outer
     } else {

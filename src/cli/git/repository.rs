@@ -20,13 +20,14 @@ use provlock::settings;
 use provlock::system::repository::{self, Tops};
 use provlock::system::{Overlay, Tree, canonicalize, files, parallel};
 
-use super::base_tree::{self, BaseFiles, IsMeant, is_read_by_name};
+use super::base_tree::{self, BaseFiles, PathFilter, is_read_by_name};
 use super::command::{
-    Entry, IgnoreRule, StagedChange, commits_between, ignore_rules, is_blob, is_blob_on_disk,
-    list_entries, list_files, only_merge_base, read_blobs, resolve, staged_changes,
+    Entry, IgnoreRule, StagedChange, commits_between, list_entries, list_matching_files,
+    only_merge_base, read_blobs, resolve, rules_ignoring_paths, staged_changes,
 };
 use super::links::{self, LinkedFile};
-use super::revision::{self, Commit};
+use super::object_name::{is_blob, is_blob_on_disk};
+use super::revision::{Commit, resolve_unambiguous};
 use super::tree::{RevisionFiles, read_behind_links};
 use super::work_tree::changed_files;
 
@@ -47,9 +48,9 @@ pub(crate) struct Repository {
     tracked: OnceLock<Result<BTreeSet<OsString>>>,
     /// Files in data directories in the index or in the compared commit, each with its blob if both
     /// have the same one.
-    data: OnceLock<BTreeMap<OsString, Option<String>>>,
+    data_blobs: OnceLock<BTreeMap<OsString, Option<String>>>,
     /// Lock files that are neither tracked nor ignored.
-    others: OnceLock<Result<BTreeSet<OsString>>>,
+    untracked: OnceLock<Result<BTreeSet<OsString>>>,
     tops: Tops,
 }
 
@@ -106,8 +107,8 @@ impl Repository {
             top: top.to_owned(),
             data_directory,
             tracked: OnceLock::new(),
-            data: OnceLock::new(),
-            others: OnceLock::new(),
+            data_blobs: OnceLock::new(),
+            untracked: OnceLock::new(),
             tops: Tops::default(),
         }
     }
@@ -121,30 +122,39 @@ impl Repository {
         resolve(&self.top, "HEAD^{commit}").ok().flatten()
     }
 
-    /// Whether git tracks the lock file with this name of a root module.
-    pub(super) fn tracking(&self, root: &Path, name: &str) -> Tracking {
+    /// Whether git tracks the lock file with this name of a root module. Unknown for a root module
+    /// in a different repository, and if git cannot list the files.
+    pub(super) fn tracking_of(&self, root: &Path, name: &str) -> Tracking {
         let Some(path) = self.path_in(root, name) else {
             return Tracking::Unknown;
         };
-        match self.tracked() {
-            None => Tracking::Unknown,
-            Some(tracked) if tracked.contains(path.as_os_str()) => Tracking::Tracked,
-            Some(_) if !self.holds(root) => Tracking::Unknown,
-            Some(_) => {
-                let names = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-                let list_others =
-                    || list_files(&self.top, &["--others", "--exclude-standard"], &names);
-                match self.others.get_or_init(list_others) {
-                    Err(_) => Tracking::Unknown,
-                    Ok(others) if others.contains(path.as_os_str()) => Tracking::Untracked,
-                    Ok(_) => Tracking::Ignored,
-                }
-            }
+        let Some(tracked) = self.tracked() else {
+            return Tracking::Unknown;
+        };
+        if tracked.contains(path.as_os_str()) {
+            return Tracking::Tracked;
+        }
+        // Git does not list the files of a repository in this one.
+        if !self.is_nearest_repository_of(root) {
+            return Tracking::Unknown;
+        }
+        match self.untracked_lock_files() {
+            Err(_) => Tracking::Unknown,
+            Ok(untracked) if untracked.contains(path.as_os_str()) => Tracking::Untracked,
+            Ok(_) => Tracking::Ignored,
         }
     }
 
-    /// The location of a rule, in a file as the user knows it.
-    fn place(&self, rule: &IgnoreRule) -> Location {
+    fn untracked_lock_files(&self) -> &Result<BTreeSet<OsString>> {
+        self.untracked.get_or_init(|| {
+            let options = ["--others", "--exclude-standard"];
+            let names = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
+            list_matching_files(&self.top, &options, &names)
+        })
+    }
+
+    /// The location of the line with a rule, in a file as the user knows it.
+    fn location_of_rule(&self, rule: &IgnoreRule) -> Location {
         let path = self.top.join(&rule.file);
         let shown = match files::relative(&path, &self.directory) {
             Some(relative) => relative,
@@ -168,7 +178,7 @@ impl Repository {
     }
 
     /// Whether a path may be that of a data directory, or below one.
-    fn is_data(&self, path: &Path) -> bool {
+    fn may_be_data(&self, path: &Path) -> bool {
         self.data_directory.is_some() || path.iter().any(|part| part == DATA_DIRECTORY)
     }
 
@@ -227,7 +237,7 @@ impl Repository {
     /// byte for byte. Git's own comparison with the files on disk depends on `.gitattributes`,
     /// which a pull request may change.
     pub(super) fn has_unchanged_data(&self, root: &Path) -> bool {
-        let Some(data) = self.data.get() else {
+        let Some(data) = self.data_blobs.get() else {
             return false;
         };
         for directory in self.data_directories(root) {
@@ -251,30 +261,31 @@ impl Repository {
     /// The lock files, settings and configurations in the commit of a revision, and now. `None` if
     /// git does not know the commit.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, ReviewedChange)>> {
-        let (now, differences) = parallel::both(
+        let (files_now, differences) = parallel::both(
             || list_entries(&self.top, |path| self.is_listed(path)),
             || self.differences_from(revision),
         );
-        let Some(base) = differences? else {
+        let Some(differences) = differences? else {
             return Ok(None);
         };
-        let mut now = now?;
-        let case_variants = self.note_listed(&now, &base.staged);
-        let submodules = self.altered_submodules(&base.staged);
-        let mut linked = links::linked_files(&self.top, &now, |path| {
-            self.is_changed(path, &base.changed, &submodules)
+        let mut files_now = files_now?;
+        self.remember_listed(&files_now, &differences.staged);
+        let case_variants = self.new_case_variants(&files_now, &differences.staged);
+        let submodules = self.altered_submodules(&differences.staged);
+        let mut linked = links::linked_files(&self.top, &files_now, |path| {
+            self.is_changed(path, &differences.changed, &submodules)
         });
         let link_targets = links::targets(&self.top, &linked);
 
         // Of data files and variants in case only the names matter. From here on, there are only
         // files that provlock reads.
-        now.retain(|path, _| is_read_by_name(Path::new(path)));
+        files_now.retain(|path, _| is_read_by_name(Path::new(path)));
         linked.retain(|linked| is_read_by_name(Path::new(&linked.path)));
-        let mut staged = base.staged;
+        let mut staged = differences.staged;
         staged.retain(|change| is_read_by_name(&change.path));
-        let mut blobs = blobs_before(&now, &staged);
-        let touched = touched_directories(&now, &blobs, &base.changed, &linked);
-        let base_tree = Arc::new(self.base_tree(&base.changed, &now, &submodules)?);
+        let mut blobs = blobs_before(&files_now, &staged);
+        let touched = touched_directories(&files_now, &blobs, &differences.changed, &linked);
+        let base_tree = Arc::new(self.base_tree(&differences.changed, &files_now, &submodules)?);
 
         // Git unpacks only the files that are compared: lock files, settings, and all files in
         // touched directories.
@@ -288,8 +299,8 @@ impl Repository {
         let ContentsBefore {
             by_path: mut before,
             mut unchanged,
-        } = self.read_contents(blobs)?;
-        before.extend(self.behind_links(&base_tree, &base_links)?);
+        } = self.read_contents_of_blobs(blobs)?;
+        before.extend(self.contents_behind_links(&base_tree, &base_links)?);
         for link in linked {
             let path = self.top.join(&link.path).into_os_string();
             if !link.is_changed && before.contains_key(&path) {
@@ -299,10 +310,12 @@ impl Repository {
 
         let mut settings = before.clone();
         let mut revision_lock_files = None;
-        if base.missing_commits > 0 {
-            let revision = &base.commit.name;
-            settings = self.files_of(revision, is_settings)?;
-            revision_lock_files = Some(self.files_of(revision, is_lock_file)?);
+        // Settings and other lock files come from the named revision, which may be newer than the
+        // base.
+        if differences.missing_commits > 0 {
+            let revision = &differences.commit.name;
+            settings = self.contents_of_files(revision, is_settings)?;
+            revision_lock_files = Some(self.contents_of_files(revision, is_lock_file)?);
         } else {
             settings.retain(|path, _| is_settings(Path::new(path)));
         }
@@ -310,19 +323,19 @@ impl Repository {
         let change = ReviewedChange {
             top: self.top.clone(),
             current_directory: self.directory.clone(),
-            commit: base.base,
-            missing_commits: base.missing_commits,
+            commit: differences.base,
+            missing_commits: differences.missing_commits,
             settings,
             revision_lock_files,
             base: base_tree,
-            touched: self.below_top(&touched),
+            touched: self.paths_on_disk(&touched),
             before,
             unchanged,
-            differing: self.below_top(base.changed.keys()),
-            links: self.links(base.changed.keys()),
+            differing: self.paths_on_disk(differences.changed.keys()),
+            links: self.symbolic_links_among(differences.changed.keys()),
             link_targets,
-            omitted: self.below_top(omitted(&now)),
-            read_files_now: now
+            omitted: self.paths_on_disk(paths_omitted_by_sparse_checkout(&files_now)),
+            read_files_now: files_now
                 .into_keys()
                 .map(|path| self.top.join(path).into_os_string())
                 .collect(),
@@ -330,13 +343,13 @@ impl Repository {
             case_variants,
             findings: Vec::new(),
         };
-        Ok(Some((base.commit, change)))
+        Ok(Some((differences.commit, change)))
     }
 
     /// Compares the work tree and the index with the merge base of a revision and HEAD, so that
     /// commits of the revision alone are left out. `None` if git does not know the revision.
     fn differences_from(&self, revision: &str) -> Result<Option<Differences>> {
-        let Some(commit) = revision::commit(&self.top, revision)? else {
+        let Some(commit) = resolve_unambiguous(&self.top, revision)? else {
             return Ok(None);
         };
         let mut base = commit.name.clone();
@@ -370,8 +383,16 @@ impl Repository {
     }
 
     /// Contents of the wanted files of a commit, by their paths on disk.
-    fn files_of(&self, commit: &str, is_wanted: IsMeant) -> Result<Contents> {
-        let files = RevisionFiles::list(&self.top, commit, false, &[], is_wanted)?;
+    fn contents_of_files(&self, commit: &str, is_wanted: PathFilter) -> Result<Contents> {
+        let is_directory = false;
+        let in_all_directories = [];
+        let files = RevisionFiles::list(
+            &self.top,
+            commit,
+            is_directory,
+            &in_all_directories,
+            is_wanted,
+        )?;
         let mut contents = Contents::new();
         for path in &files.paths {
             if let Some(bytes) = files.read(path)? {
@@ -382,7 +403,11 @@ impl Repository {
     }
 
     /// Contents of the files behind links of the base, by the paths of the links on disk.
-    fn behind_links(&self, base: &Arc<Overlay>, links: &BTreeSet<OsString>) -> Result<Contents> {
+    fn contents_behind_links(
+        &self,
+        base: &Arc<Overlay>,
+        links: &BTreeSet<OsString>,
+    ) -> Result<Contents> {
         let tree = Tree::Revision(Arc::clone(base));
         let mut contents = Contents::new();
         for link in links {
@@ -412,14 +437,14 @@ impl Repository {
                 added.push(submodule.clone());
             }
         }
-        let together = [is_read_by_name, may_decide];
-        base_tree::make_overlay(&self.directory, &self.top, changed, added, &together)
+        let read_together = [is_read_by_name, may_decide];
+        base_tree::make_overlay(&self.directory, &self.top, changed, added, &read_together)
     }
 
     /// Whether a file is read, or its name matters.
     fn is_listed(&self, path: &Path) -> bool {
         is_read_by_name(path)
-            || self.is_data(path)
+            || self.may_be_data(path)
             || ReviewedChange::is_case_variant(path)
             || may_decide(path)
     }
@@ -427,21 +452,20 @@ impl Repository {
     /// Submodules whose commit changed, and new and removed ones.
     fn altered_submodules(&self, staged: &[StagedChange]) -> BTreeSet<PathBuf> {
         let submodules = staged.iter().filter(|change| change.is_submodule);
-        self.below_top(submodules.map(|change| &change.path))
+        self.paths_on_disk(submodules.map(|change| &change.path))
     }
 
     /// The paths on disk of paths in the repository.
-    fn below_top<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> BTreeSet<PathBuf> {
+    fn paths_on_disk<P: AsRef<Path>>(
+        &self,
+        paths: impl IntoIterator<Item = P>,
+    ) -> BTreeSet<PathBuf> {
         paths.into_iter().map(|path| self.top.join(path)).collect()
     }
 
-    /// Keeps the tracked files among the listed ones, and the files in data directories. Returns
-    /// new paths that are read only where case does not matter.
-    fn note_listed(
-        &self,
-        now: &BTreeMap<OsString, Entry>,
-        staged: &[StagedChange],
-    ) -> BTreeSet<PathBuf> {
+    /// Remembers the tracked files among the listed ones, and the files in data directories, so
+    /// that git need not list them again.
+    fn remember_listed(&self, now: &BTreeMap<OsString, Entry>, staged: &[StagedChange]) {
         let mut tracked = BTreeSet::new();
         let mut data = BTreeMap::new();
         for (path, entry) in now {
@@ -449,24 +473,33 @@ impl Repository {
                 continue;
             }
             tracked.insert(path.clone());
-            if self.is_data(Path::new(path)) {
+            if self.may_be_data(Path::new(path)) {
                 data.insert(path.clone(), entry.blob.clone());
             }
         }
-        // The commit has a different file, or none.
-        let mut added = HashSet::new();
         for change in staged {
-            if self.is_data(&change.path) {
+            if self.may_be_data(&change.path) {
+                // The commit has a different file, or none.
                 data.insert(change.path.clone().into(), None);
-            }
-            if change.before.is_none() {
-                added.insert(change.path.as_path());
             }
         }
         // Only the first list counts.
         let _ = self.tracked.set(Ok(tracked));
-        let _ = self.data.set(data);
+        let _ = self.data_blobs.set(data);
+    }
 
+    /// Returns new paths on disk that are read only where case does not matter.
+    fn new_case_variants(
+        &self,
+        now: &BTreeMap<OsString, Entry>,
+        staged: &[StagedChange],
+    ) -> BTreeSet<PathBuf> {
+        let mut added = HashSet::new();
+        for change in staged {
+            if change.before.is_none() {
+                added.insert(change.path.as_path());
+            }
+        }
         let mut variants = BTreeSet::new();
         for (path, entry) in now {
             let path = Path::new(path);
@@ -479,7 +512,10 @@ impl Repository {
     }
 
     /// Returns the symbolic links among paths and the directories above them.
-    fn links<'a>(&self, paths: impl IntoIterator<Item = &'a OsString>) -> BTreeSet<PathBuf> {
+    fn symbolic_links_among<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a OsString>,
+    ) -> BTreeSet<PathBuf> {
         let own_and_above: BTreeSet<_> = paths
             .into_iter()
             .flat_map(|path| Path::new(path).ancestors())
@@ -493,19 +529,20 @@ impl Repository {
 
     /// The content of a file in a commit at the same path. Links of directories in the commit are
     /// not followed, because the change may have created them.
-    pub(crate) fn before(&self, commit: &str, path: &Path) -> Result<Before> {
+    pub(crate) fn content_before(&self, commit: &str, path: &Path) -> Result<Before> {
         let absolute = files::join(&self.directory, path);
-        let Some(inside) = self.inside(absolute) else {
+        let Some(inside) = self.path_inside(absolute) else {
             return Ok(Before::Outside);
         };
         let in_commit = inside.strip_prefix(&self.top).unwrap_or(&inside);
-        let files = RevisionFiles::list(&self.top, commit, false, &[in_commit], |_| true)?;
+        let is_directory = false;
+        let files = RevisionFiles::list(&self.top, commit, is_directory, &[in_commit], |_| true)?;
         Ok(Before::Inside(files.read(in_commit)?))
     }
 
     /// An absolute path in the repository, as it is or with its directory's links followed; `None`
     /// for a path outside.
-    fn inside(&self, path: PathBuf) -> Option<PathBuf> {
+    fn path_inside(&self, path: PathBuf) -> Option<PathBuf> {
         if path.starts_with(&self.top) {
             return Some(path);
         }
@@ -518,7 +555,7 @@ impl Repository {
 
     /// Contents of blobs, which have paths in the repository. Most are the current content of
     /// files, so git need not unpack them.
-    fn read_contents(&self, blobs: BTreeMap<OsString, String>) -> Result<ContentsBefore> {
+    fn read_contents_of_blobs(&self, blobs: BTreeMap<OsString, String>) -> Result<ContentsBefore> {
         let blobs = blobs.into_iter().collect();
         let files = parallel::map(blobs, parallel::cores(), |(path, object)| {
             let path = self.top.join(path);
@@ -552,15 +589,15 @@ impl Repository {
     /// Lists the tracked files, which takes git some milliseconds. Other functions do so if they
     /// need the list.
     pub(crate) fn list_tracked(&self) {
-        self.listed();
+        self.tracked_or_error();
     }
 
     /// The listed files that git tracks.
     fn tracked(&self) -> Option<&BTreeSet<OsString>> {
-        self.listed().as_ref().ok()
+        self.tracked_or_error().as_ref().ok()
     }
 
-    fn listed(&self) -> &Result<BTreeSet<OsString>> {
+    fn tracked_or_error(&self) -> &Result<BTreeSet<OsString>> {
         let usual = [
             LOCK_FILE_NAME,
             MODULE_LOCK_FILE_NAME,
@@ -573,7 +610,7 @@ impl Repository {
             &usual
         };
         self.tracked
-            .get_or_init(|| list_files(&self.top, &["--cached"], patterns))
+            .get_or_init(|| list_matching_files(&self.top, &["--cached"], patterns))
     }
 
     /// A warning if git cannot list the tracked files.
@@ -597,8 +634,11 @@ impl Repository {
 
     /// Reason why git could not list the files, if one of its answers is missing.
     fn failure(&self) -> Option<Diagnostic> {
-        let others = self.others.get().and_then(|others| others.as_ref().err());
-        let error = self.listed().as_ref().err().or(others)?;
+        let others = self
+            .untracked
+            .get()
+            .and_then(|others| others.as_ref().err());
+        let error = self.tracked_or_error().as_ref().err().or(others)?;
         let Some(known) = error.downcast_ref::<Diagnostic>() else {
             return Some(Diagnostic::error(Code::Io, format!("{error:#}")));
         };
@@ -612,16 +652,16 @@ impl Repository {
 
     /// Whether no other repository, such as a submodule, is between the top and a directory without
     /// symlinks.
-    fn holds(&self, directory: &Path) -> bool {
+    fn is_nearest_repository_of(&self, directory: &Path) -> bool {
         self.tops.around(directory).as_ref() == Some(&self.top)
     }
 }
 
 impl VersionControl for Repository {
     fn tracked(&self, root: &Path, has_modules: bool) -> Tracked {
-        let modules = has_modules.then(|| self.tracking(root, MODULE_LOCK_FILE_NAME));
+        let modules = has_modules.then(|| self.tracking_of(root, MODULE_LOCK_FILE_NAME));
         Tracked {
-            lock_file: self.tracking(root, LOCK_FILE_NAME),
+            lock_file: self.tracking_of(root, LOCK_FILE_NAME),
             module_lock_file: modules.unwrap_or_default(),
             data_files: self.data_files(root),
             obstacle: self.obstacle(),
@@ -631,23 +671,26 @@ impl VersionControl for Repository {
     fn rules_ignoring_lock_files(&self, roots: &[&Path]) -> Vec<Option<Location>> {
         let mut paths = Vec::new();
         for root in roots {
-            let canonical = canonicalize(root).ok();
-            let inside = canonical.filter(|root| self.holds(root));
-            paths.push(inside.and_then(|root| self.path_in(&root, LOCK_FILE_NAME)));
+            let mut path = None;
+            if let Ok(canonical) = canonicalize(root)
+                && self.is_nearest_repository_of(&canonical)
+            {
+                path = self.path_in(&canonical, LOCK_FILE_NAME);
+            }
+            paths.push(path);
         }
-        let asked: Vec<&PathBuf> = paths.iter().flatten().collect();
-
-        // One answer for each path that was asked about.
-        let mut answers = ignore_rules(&self.top, &asked).into_iter();
-        let mut rules = Vec::new();
+        // A root module outside has no path, and git is not asked about it.
+        let paths_inside: Vec<&PathBuf> = paths.iter().flatten().collect();
+        let mut rules_inside = rules_ignoring_paths(&self.top, &paths_inside).into_iter();
+        let mut locations = Vec::new();
         for path in &paths {
             let mut rule = None;
             if path.is_some() {
-                rule = answers.next().flatten();
+                rule = rules_inside.next().flatten();
             }
-            rules.push(rule.map(|rule| self.place(&rule)));
+            locations.push(rule.map(|rule| self.location_of_rule(&rule)));
         }
-        rules
+        locations
     }
 }
 
@@ -712,7 +755,9 @@ fn links_at_base(staged: Vec<StagedChange>, linked: &[LinkedFile]) -> BTreeSet<O
     links
 }
 
-fn omitted(now: &BTreeMap<OsString, Entry>) -> impl Iterator<Item = &OsString> {
+fn paths_omitted_by_sparse_checkout(
+    now: &BTreeMap<OsString, Entry>,
+) -> impl Iterator<Item = &OsString> {
     now.iter()
         .filter(|(_, entry)| entry.is_omitted)
         .map(|(path, _)| path)

@@ -16,20 +16,19 @@ pub(crate) struct Commit {
     pub(crate) revision: String,
 }
 
-/// The commit of a revision; `None` if git does not know it.
+/// Returns the commit of a revision, such as `origin/main~2`; `None` if git does not know it.
 ///
 /// # Errors
-/// The revision has several meanings.
-pub(super) fn commit(top: &Path, revision: &str) -> Result<Option<Commit>> {
-    let end = revision
-        .find(['~', '^', ':'])
-        .into_iter()
-        .chain(revision.find("@{"))
-        .min()
-        .unwrap_or(revision.len());
-    let (name, rest) = revision.split_at(end);
-    let revision = match meanings(top, name)?.as_slice() {
-        // The name is not a path of a reference, or it is one with a file of its own, such as
+/// The revision has several meanings, or is a tag with the name of a branch.
+pub(super) fn resolve_unambiguous(top: &Path, revision: &str) -> Result<Option<Commit>> {
+    // The name of a reference ends before the steps from it.
+    let mut end = revision.find(['~', '^', ':']).unwrap_or(revision.len());
+    if let Some(start) = revision.find("@{") {
+        end = end.min(start);
+    }
+    let (name, steps) = revision.split_at(end);
+    let full_revision = match references_named(top, name)?.as_slice() {
+        // The name is an object name, or that of a reference with a file of its own, such as
         // `HEAD`.
         [] if !is_path_of_reference(name) => revision.to_owned(),
         [] => return Ok(None),
@@ -39,23 +38,30 @@ pub(super) fn commit(top: &Path, revision: &str) -> Result<Option<Commit>> {
                 Code::InvalidArgument,
                 format!("--base {revision}: {message}"),
             );
-            let branch = remote_branches(top, name)?.into_iter().next();
-            let branch = branch.map_or("fetch the branch".to_owned(), |branch| {
-                format!("name the branch: {branch}{rest}")
-            });
+            let advice = match remote_branches(top, name)?.first() {
+                Some(branch) => format!("name the branch: {branch}{steps}"),
+                None => "fetch the branch".to_owned(),
+            };
             return Err(error
-                .help(format!("{branch}, or the tag itself: {one}{rest}"))
+                .help(format!("{advice}, or the tag itself: {one}{steps}"))
                 .into());
         }
-        [one] => format!("{one}{rest}"),
-        several => return Err(ambiguous(revision, rest, several).into()),
+        [one] => format!("{one}{steps}"),
+        several => return Err(ambiguous_error(revision, steps, several).into()),
     };
-    let name = resolve(top, &format!("{revision}^{{commit}}"))?;
-    Ok(name.map(|name| Commit { name, revision }))
+    let Some(object) = resolve(top, &format!("{full_revision}^{{commit}}"))? else {
+        return Ok(None);
+    };
+    Ok(Some(Commit {
+        name: object,
+        revision: full_revision,
+    }))
 }
 
-/// Returns the references that a name may stand for, by the rules of `gitrevisions(7)`.
-fn meanings(top: &Path, name: &str) -> Result<Vec<String>> {
+/// Returns the references that a name may stand for, by the rules of `gitrevisions(7)`. If there is
+/// one and the name is also a special one, such as `HEAD`, or an abbreviated ID, the name itself is
+/// a further meaning.
+fn references_named(top: &Path, name: &str) -> Result<Vec<String>> {
     // A full ID is never ambiguous.
     if name.is_empty() || is_id(name, 40..=64) {
         return Ok(Vec::new());
@@ -73,9 +79,12 @@ fn meanings(top: &Path, name: &str) -> Result<Vec<String>> {
         candidates.push(format!("refs/remotes/{name}/HEAD"));
     }
     let mut meanings = references(top, &candidates)?;
-    let is_of_git = name == "HEAD" || name.ends_with("_HEAD");
-    let is_commit = || Ok::<_, anyhow::Error>(is_id(name, 4..=39) && object_exists(top, name)?);
-    if !meanings.is_empty() && places.len() > 1 && (is_of_git || is_commit()?) {
+    // A path of a reference has no further meaning.
+    if meanings.is_empty() || places.len() == 1 {
+        return Ok(meanings);
+    }
+    let is_special = name == "HEAD" || name.ends_with("_HEAD");
+    if is_special || (is_id(name, 4..=39) && object_exists(top, name)?) {
         meanings.push(name.to_owned());
     }
     Ok(meanings)
@@ -118,7 +127,7 @@ fn remote_branches(top: &Path, name: &str) -> Result<Vec<String>> {
     references(top, &candidates)
 }
 
-fn ambiguous(revision: &str, rest: &str, meanings: &[String]) -> Diagnostic {
+fn ambiguous_error(revision: &str, steps: &str, meanings: &[String]) -> Diagnostic {
     let mut example = meanings.first();
     for meaning in meanings {
         // The last one is the most likely, because it is the branch of a remote if there is one.
@@ -127,7 +136,7 @@ fn ambiguous(revision: &str, rest: &str, meanings: &[String]) -> Diagnostic {
         }
     }
     let example = match example {
-        Some(name) => format!(", such as {name}{rest}"),
+        Some(name) => format!(", such as {name}{steps}"),
         None => String::new(),
     };
     let meanings = meanings.join(", ");

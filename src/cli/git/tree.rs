@@ -10,7 +10,7 @@ use anyhow::Result;
 use provlock::diagnostic::{self, Diagnostic};
 use provlock::system::{Tree, canonicalize, files, repository};
 
-use super::base_tree::{BaseFile, BaseFiles, IsMeant, is_read_by_name, make_overlay};
+use super::base_tree::{BaseFile, BaseFiles, PathFilter, is_read_by_name, make_overlay};
 use super::command::{native_path, run_successfully, size_limit};
 
 /// Wanted files of a revision. Nothing is read from the work tree.
@@ -31,7 +31,7 @@ impl RevisionFiles {
         object: &str,
         is_directory: bool,
         paths: &[&Path],
-        is_wanted: IsMeant,
+        is_wanted: PathFilter,
     ) -> Result<Self> {
         let current = canonicalize(directory)?;
         let mut options = Vec::new();
@@ -111,7 +111,7 @@ fn list_objects(directory: &Path, options: &[&OsStr]) -> Result<BaseFiles> {
         if let Some(tab) = entry.iter().position(|byte| *byte == b'\t') {
             let words = String::from_utf8_lossy(&entry[..tab]);
             let path = native_path(&entry[tab + 1..]);
-            files.insert(path.into_os_string(), BaseFile::of_words(&words));
+            files.insert(path.into_os_string(), BaseFile::parse_words(&words));
         }
     }
     Ok(files)

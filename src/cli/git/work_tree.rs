@@ -21,9 +21,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::base_tree::{BaseFile, BaseFiles};
 use super::command::{
-    EMPTY, FALSE, Paths, is_blob, is_blob_on_disk, native_path, native_text, read_blobs, run,
-    run_successfully, run_with,
+    EMPTY, FALSE, NO_INPUT, Paths, native_path, native_text, read_blobs, run, run_successfully,
+    run_with,
 };
+use super::object_name::{is_blob, is_blob_on_disk};
 
 /// Maximum size of a pointer of Git LFS in bytes.
 const POINTER_LIMIT: usize = 1024;
@@ -47,11 +48,11 @@ pub(super) fn changed_files(top: &Path, commit: &str) -> Result<BaseFiles> {
     for (words, path) in run_diff_index(top, commit, &filters_off)? {
         match parse_candidate(&words, &path) {
             Some(candidate) => candidates.push(candidate),
-            None => _ = changed.insert(path.into_os_string(), BaseFile::of_words(&words)),
+            None => _ = changed.insert(path.into_os_string(), BaseFile::parse_words(&words)),
         }
     }
 
-    // A file may have new times and the old content.
+    // Git distrusts new times, but a file may have new times and the old content.
     let compared = parallel::map(candidates, parallel::cores(), |candidate| {
         let is_same = candidate.is_same_on_disk(top);
         (candidate, is_same)
@@ -98,7 +99,7 @@ impl Candidate {
     }
 }
 
-/// Options by which git runs none of the filters in its configuration.
+/// Options by which git runs none of the filters in its configuration; empty if there are none.
 fn options_without_filters(top: &Path) -> Result<Vec<OsString>> {
     let arguments = [
         "config",
@@ -107,11 +108,11 @@ fn options_without_filters(top: &Path) -> Result<Vec<OsString>> {
         "--get-regexp",
         r"^filter\..*\.(clean|smudge|process|required)$",
     ];
-    let output = run(top, Paths::Literal, arguments, b"")?;
+    let output = run(top, Paths::Literal, arguments, NO_INPUT)?;
     if output.has_found_nothing() {
         return Ok(Vec::new());
     }
-    let printed = output.successful()?;
+    let printed = output.stdout_if_successful()?;
 
     let mut options = Vec::new();
     for variable in printed.split(|byte| *byte == 0) {
@@ -120,7 +121,7 @@ fn options_without_filters(top: &Path) -> Result<Vec<OsString>> {
         }
         let is_required = variable.ends_with(b".required");
         let variable = native_text(variable);
-        let (name, value) = if is_required { FALSE } else { EMPTY };
+        let (environment_variable, value) = if is_required { FALSE } else { EMPTY };
         // The name after `-c` ends at the first equals sign. After `--config-env` it ends at the
         // last one, and the name of a variable of the environment follows.
         let mut option = OsString::new();
@@ -128,7 +129,7 @@ fn options_without_filters(top: &Path) -> Result<Vec<OsString>> {
             option.push("--config-env=");
             option.push(variable);
             option.push("=");
-            option.push(name);
+            option.push(environment_variable);
         } else {
             options.push("-c".into());
             option.push(variable);
@@ -157,7 +158,8 @@ fn run_diff_index(
         commit,
         "--",
     ];
-    let printed = run_with(filters_off, top, Paths::Literal, arguments, b"")?.successful()?;
+    let printed =
+        run_with(filters_off, top, Paths::Literal, arguments, NO_INPUT)?.stdout_if_successful()?;
     let mut differences = Vec::new();
     let mut fields = printed.split(|byte| *byte == 0);
     while let (Some(words), Some(path)) = (fields.next(), fields.next()) {
@@ -238,7 +240,7 @@ fn converted_blobs<'a>(
     }
     let arguments = ["hash-object", "--stdin-paths"];
     let output = run_with(filters_off, directory, Paths::Literal, arguments, &input)?;
-    let printed = output.successful()?;
+    let printed = output.stdout_if_successful()?;
     let blobs = String::from_utf8_lossy(&printed);
     Ok(converted
         .into_iter()
@@ -319,7 +321,7 @@ fn candidates_with_filter<'a>(
         input.push(0);
     }
     let arguments = ["check-attr", "-z", "--stdin", "filter"];
-    let printed = run(top, Paths::Literal, arguments, &input)?.successful()?;
+    let printed = run(top, Paths::Literal, arguments, &input)?.stdout_if_successful()?;
     // Each answer is the path, the name of the attribute and its value.
     let fields: Vec<_> = printed.split(|byte| *byte == 0).collect();
     let mut filtered = Vec::new();
@@ -376,6 +378,7 @@ fn read_index(top: &Path) -> Result<BTreeMap<PathBuf, IndexEntry>> {
     const STATUS_LINES: usize = 5;
     let printed = run_successfully(top, ["ls-files", "-z", "--stage", "--debug"])?;
     let mut entries = BTreeMap::new();
+    // The path ends with a NUL. The lines about its status precede the words of the next file.
     let mut fields = printed.split(|byte| *byte == 0);
     let mut words = fields.next().unwrap_or_default();
     for field in fields {
@@ -474,7 +477,7 @@ impl Pointer {
     }
 }
 
-/// The candidates whose blobs in the commit are pointers of Git LFS, with these.
+/// The candidates whose blobs in the commit are pointers of Git LFS, with the pointers.
 fn read_lfs_pointers<'a>(
     top: &Path,
     candidates: Vec<&'a Candidate>,
@@ -485,15 +488,14 @@ fn read_lfs_pointers<'a>(
         input += "\n";
     }
     let arguments = ["cat-file", "--batch-check=%(objectsize)"];
-    let printed = run(top, Paths::Literal, arguments, input.as_bytes())?.successful()?;
+    let printed = run(top, Paths::Literal, arguments, input.as_bytes())?.stdout_if_successful()?;
     let sizes = String::from_utf8_lossy(&printed);
 
     let mut small = Vec::new();
     for (candidate, size) in candidates.into_iter().zip(sizes.lines()) {
-        // A blob that is missing has no size.
-        if size
-            .parse::<usize>()
-            .is_ok_and(|size| size <= POINTER_LIMIT)
+        // A missing blob has no size.
+        if let Ok(size) = size.parse::<usize>()
+            && size <= POINTER_LIMIT
         {
             small.push(candidate);
         }

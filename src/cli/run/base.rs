@@ -55,7 +55,7 @@ pub(crate) fn set_base(
         change.findings.extend(finding);
     }
     if let Some(path) = &ui.global.config
-        && let Before::Inside(before) = repository.before(&base.name, path)?
+        && let Before::Inside(before) = repository.content_before(&base.name, path)?
     {
         let now = options.settings.take();
         let settings = settings_before(path, before, now, &mut change, environment)?;
