@@ -22,7 +22,7 @@ impl ReviewedChange {
         let mut comparison = LineComparison::new(self);
         let alters_included_files = self.alters_included_files();
         let mut new = Vec::new();
-        for path in self.now_named(terragrunt::STACK) {
+        for path in self.current_files_named(terragrunt::STACK) {
             let Some(directory) = path.parent() else {
                 continue;
             };
@@ -57,7 +57,7 @@ impl ReviewedChange {
     /// Whether a directory below a stack has other files than users keep beside a generated
     /// unit: a lock file and `.gitignore`.
     fn has_files_of_unit(&self, directory: &Path) -> bool {
-        let mut files = self.now_below(directory);
+        let mut files = self.current_files_below(directory);
         files.any(|path| file_name(path) != LOCK_FILE_NAME && file_name(path) != ".gitignore")
     }
 

@@ -110,8 +110,8 @@ impl ReviewedChange {
     pub(super) fn changed_read_files(&self, is_meant: impl Fn(&str) -> bool) -> Vec<&Path> {
         let mut changed = Vec::new();
         for directory in &self.touched {
-            let before = self.files_before(directory).map(|(path, _)| path);
-            for path in before.chain(self.now_in(directory)) {
+            let before = self.base_files_in(directory).map(|(path, _)| path);
+            for path in before.chain(self.current_files_in(directory)) {
                 if is_meant(file_name(path)) && self.unchanged_content(path).is_none() {
                     changed.push(path);
                 }
@@ -135,7 +135,10 @@ impl ReviewedChange {
     }
 
     /// Files of this name at the base.
-    pub(super) fn before_named(&self, name: &'static str) -> impl Iterator<Item = (&Path, &[u8])> {
+    pub(super) fn base_files_named(
+        &self,
+        name: &'static str,
+    ) -> impl Iterator<Item = (&Path, &[u8])> {
         let files = self
             .before
             .iter()
@@ -144,7 +147,7 @@ impl ReviewedChange {
     }
 
     /// Lock files of providers at the base, under all names.
-    pub(super) fn lock_files_before(&self) -> impl Iterator<Item = (&Path, &[u8])> {
+    pub(super) fn base_lock_files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
         let files = self
             .before
             .iter()
@@ -157,7 +160,7 @@ impl ReviewedChange {
 
     /// Lock files that were copied over the lock file, and that the change removes.
     pub(super) fn removed_copies(&self) -> impl Iterator<Item = &Path> {
-        self.lock_files_before()
+        self.base_lock_files()
             .map(|(path, _)| path)
             .filter(|path| is_copied_lock_file(file_name(path)) && !Tree::Work.exists(path))
     }
@@ -170,7 +173,7 @@ impl ReviewedChange {
         filter: &'a Filter,
     ) -> Vec<&'a Path> {
         let mut directories = Vec::new();
-        for path in self.now_named(LOCK_FILE_NAME) {
+        for path in self.current_files_named(LOCK_FILE_NAME) {
             let Some(directory) = path.parent() else {
                 continue;
             };
@@ -218,7 +221,7 @@ impl ReviewedChange {
     pub(super) fn removed_lock_files(&self, is_meant: impl Fn(&Path) -> bool) -> BTreeSet<&Path> {
         let mut removed = BTreeSet::new();
         for name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
-            for (path, _) in self.before_named(name) {
+            for (path, _) in self.base_files_named(name) {
                 if path.parent().is_some_and(&is_meant) && self.is_gone(path) {
                     removed.insert(path);
                 }
@@ -244,7 +247,7 @@ impl ReviewedChange {
     pub(super) fn removed_directory<'a>(&'a self, directory: &'a Path) -> Option<&'a Path> {
         if directory == self.top {
             // Root modules below may stay, and hidden files such as `.tflint.hcl`.
-            let is_configured = self.now_in(directory).any(|path| {
+            let is_configured = self.current_files_in(directory).any(|path| {
                 let name = file_name(path);
                 is_part_of_configuration(name) && !name.starts_with('.')
             });
@@ -262,7 +265,7 @@ impl ReviewedChange {
 
     /// Whether nothing that is read is left in a directory and below.
     fn is_emptied(&self, directory: &Path) -> bool {
-        let mut now = self.now_below(directory);
+        let mut now = self.current_files_below(directory);
         !now.any(|path| Tree::Work.exists(path))
     }
 
@@ -271,7 +274,7 @@ impl ReviewedChange {
     pub(super) fn removed_root_modules(&self) -> BTreeSet<&Path> {
         let mut removed = BTreeSet::new();
         for lock_name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
-            for (lock_file, _) in self.before_named(lock_name) {
+            for (lock_file, _) in self.base_files_named(lock_name) {
                 if let Some(directory) = lock_file.parent()
                     && !self.read_files_now.contains(lock_file.as_os_str())
                     && !self.has_configuration(directory)
@@ -284,7 +287,7 @@ impl ReviewedChange {
     }
 
     /// Files of this name that are there now.
-    pub(super) fn now_named(&self, name: &'static str) -> impl Iterator<Item = &Path> {
+    pub(super) fn current_files_named(&self, name: &'static str) -> impl Iterator<Item = &Path> {
         self.read_files_now
             .iter()
             .map(Path::new)
@@ -325,16 +328,16 @@ impl ReviewedChange {
     pub(super) fn module_before(&self, directory: &Path, dialect: Dialect) -> Option<Module> {
         self.touched
             .contains(directory)
-            .then(|| Module::of_texts(directory, self.files_before(directory), dialect))
+            .then(|| Module::of_texts(directory, self.base_files_in(directory), dialect))
     }
 
     /// Names of the files in a directory at the base, if the change touches the directory.
-    pub(super) fn names_before<'a>(
+    pub(super) fn base_names_in<'a>(
         &'a self,
         directory: &'a Path,
     ) -> Option<impl Iterator<Item = &'a str>> {
         let names = self
-            .files_before(directory)
+            .base_files_in(directory)
             .filter_map(|(path, _)| path.file_name()?.to_str());
         self.touched.contains(directory).then_some(names)
     }
@@ -348,7 +351,7 @@ impl ReviewedChange {
         is_checked: impl Fn(&Path) -> bool,
     ) -> bool {
         let mut is_read = false;
-        for path in self.now_in(directory) {
+        for path in self.current_files_in(directory) {
             if !is_part_of_configuration(file_name(path)) || is_of_values(file_name(path)) {
                 continue;
             }
@@ -370,18 +373,24 @@ impl ReviewedChange {
             return false;
         }
         let mut names = Vec::new();
-        for path in self.now_in(directory) {
+        for path in self.current_files_in(directory) {
             names.push(file_name(path).to_owned());
         }
         is_loaded(file_name(link), &names)
     }
 
-    pub(super) fn now_in<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
-        self.now_below(directory)
+    pub(super) fn current_files_in<'a>(
+        &'a self,
+        directory: &'a Path,
+    ) -> impl Iterator<Item = &'a Path> {
+        self.current_files_below(directory)
             .filter(move |path| path.parent() == Some(directory))
     }
 
-    pub(super) fn now_below<'a>(&'a self, directory: &'a Path) -> impl Iterator<Item = &'a Path> {
+    pub(super) fn current_files_below<'a>(
+        &'a self,
+        directory: &'a Path,
+    ) -> impl Iterator<Item = &'a Path> {
         let after = self
             .read_files_now
             .range(directory.join("").into_os_string()..)
@@ -390,15 +399,15 @@ impl ReviewedChange {
     }
 
     /// Files in a directory at the base.
-    pub(super) fn files_before<'a>(
+    pub(super) fn base_files_in<'a>(
         &'a self,
         directory: &'a Path,
     ) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
-        self.before_below(directory)
+        self.base_files_below(directory)
             .filter(move |(path, _)| path.parent() == Some(directory))
     }
 
-    fn before_below<'a>(
+    fn base_files_below<'a>(
         &'a self,
         directory: &'a Path,
     ) -> impl Iterator<Item = (&'a Path, &'a [u8])> {
@@ -410,8 +419,8 @@ impl ReviewedChange {
     /// Whether a directory, or one below it, has a file that only OpenTofu reads, at the base or
     /// now.
     pub(super) fn has_tofu_files(&self, directory: &Path) -> bool {
-        let mut now = self.now_below(directory);
-        let mut before = self.before_below(directory).map(|(path, _)| path);
+        let mut now = self.current_files_below(directory);
+        let mut before = self.base_files_below(directory).map(|(path, _)| path);
         now.any(|path| is_of_tofu(file_name(path)))
             || before.any(|path| is_of_tofu(file_name(path)))
     }
@@ -419,19 +428,19 @@ impl ReviewedChange {
     /// Whether the change touches a directory that was no Terragrunt unit at the base.
     pub(super) fn had_no_unit(&self, directory: &Path) -> bool {
         let is_unit = |name: &str| terragrunt::FILE_NAMES.contains(&name);
-        self.names_before(directory)
+        self.base_names_in(directory)
             .is_some_and(|mut names| !names.any(is_unit))
     }
 
     /// Whether the change adds files to a directory without any file in the base revision.
     pub(super) fn is_new_directory(&self, directory: &Path) -> bool {
-        self.names_before(directory)
+        self.base_names_in(directory)
             .is_some_and(|mut names| names.next().is_none())
     }
 
     /// Whether a directory has a configuration, which may consist of tests only.
     pub(super) fn has_configuration(&self, directory: &Path) -> bool {
-        self.now_in(directory)
+        self.current_files_in(directory)
             .any(|path| is_configuration(file_name(path)))
     }
 
@@ -441,7 +450,7 @@ impl ReviewedChange {
         let is_one = |name: &str| {
             is_configuration(name) || [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&name)
         };
-        self.names_before(directory)
+        self.base_names_in(directory)
             .is_some_and(|mut names| names.any(is_one))
     }
 
@@ -449,7 +458,7 @@ impl ReviewedChange {
     /// files in it, or it is in an altered submodule.
     pub(super) fn may_have_emptied(&self, directory: &Path) -> bool {
         let directory = files::join(&self.current_directory, directory);
-        self.before_below(&directory).next().is_some()
+        self.base_files_below(&directory).next().is_some()
             || self
                 .altered_submodules()
                 .iter()

@@ -201,11 +201,9 @@ fn requirements_between(
 
 /// Returns the nearest locked ancestor of a call, or the call itself.
 fn nearest_locked_module(key: &str, locks: &ModuleLocks) -> Requiring {
-    let outer = std::iter::successors(Some(key), |key| {
-        key.rsplit_once('.').map(|(caller, _)| caller)
-    });
-    outer
-        .into_iter()
-        .find(|key| locks.contains_key(*key))
-        .map(str::to_owned)
+    let mut nearest = key;
+    while !locks.contains_key(nearest) {
+        nearest = nearest.rsplit_once('.')?.0;
+    }
+    Some(nearest.to_owned())
 }

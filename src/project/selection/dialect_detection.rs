@@ -38,8 +38,8 @@ impl Session<'_> {
         }
     }
 
-    /// Guesses the dialect without lock files and files that only OpenTofu reads: from the files that
-    /// git tracks, or else from the tool that is installed here.
+    /// Guesses the dialect without lock files and files that only OpenTofu reads: from the files
+    /// that git tracks, or else from the tool that is installed here.
     fn guess_dialect(&self, mentions: TofuMentions) -> (Dialect, DialectReason) {
         match mentions {
             TofuMentions::Found => return (Dialect::Tofu, DialectReason::Mentioned),
@@ -67,7 +67,7 @@ impl Session<'_> {
         }
 
         // Terraform reads no file with such a name.
-        let has_tofu_files = match change.names_before(canonical) {
+        let has_tofu_files = match change.base_names_in(canonical) {
             Some(mut names) => names.any(is_of_tofu),
             None => names(self.tree(), canonical)
                 .iter()
@@ -77,7 +77,9 @@ impl Session<'_> {
             return Some((Dialect::Tofu, DialectReason::TofuFiles));
         }
 
-        let lock_files = change.before_named(LOCK_FILE_NAME).map(|(path, _)| path);
+        let lock_files = change
+            .base_files_named(LOCK_FILE_NAME)
+            .map(|(path, _)| path);
         let nearest = nearest_dialect(&change.top, canonical, lock_files, |path| {
             of_lock_file(change, path)
         });

@@ -538,7 +538,7 @@ impl RootSearch<'_, '_> {
         let change = self.session.options.change.as_ref()?;
         let module = change.module_before(directory, dialect.unwrap_or_default())?;
         let has_lock_file = change
-            .names_before(directory)?
+            .base_names_in(directory)?
             .any(|name| LOCK_FILES.contains(&name));
         let calls = module.calls_to_others().collect();
         // What is a unit now was a module on its own before.

@@ -307,7 +307,7 @@ impl Session<'_> {
         if now.is_none() || before == now {
             return false;
         }
-        let mut lock_files = change.lock_files_before();
+        let mut lock_files = change.base_lock_files();
         lock_files.any(|(_, bytes)| lockfile::detect_dialect(bytes) == now)
     }
 

@@ -81,7 +81,9 @@ pub(super) fn effect(
 ) -> Option<Effect> {
     let is_below_atmos = uses_atmos(change, path);
     let texts = [before, now].map(|bytes| String::from_utf8_lossy(bytes.unwrap_or_default()));
-    let [Some(before), Some(now)] = [&texts[0], &texts[1]].map(|text| values_by_path(text)) else {
+    let [Some(values_before), Some(values)] =
+        [&texts[0], &texts[1]].map(|text| values_by_path(text))
+    else {
         // A template of Go, perhaps.
         let names_state = texts
             .iter()
@@ -91,14 +93,14 @@ pub(super) fn effect(
         }
         return None;
     };
-    if !is_stack(&before, is_below_atmos) && !is_stack(&now, is_below_atmos) {
+    if !is_stack(&values_before, is_below_atmos) && !is_stack(&values, is_below_atmos) {
         return None;
     }
     // Of several decisions, the most important one is reported.
     let mut most_important = Decision::Nothing;
     let mut inputs = BTreeSet::new();
-    for (path, value) in differences(&before, &now) {
-        let Some(place) = Place::of(path) else {
+    for (path_of_value, value) in differences(&values_before, &values) {
+        let Some(place) = Place::of(path_of_value) else {
             continue;
         };
         // Values decide something only if a template refers to them, which is looked up below.
@@ -106,11 +108,11 @@ pub(super) fn effect(
             inputs.extend(place.rest.first().map(String::as_str));
         }
         // Nothing is moved with a component that comes or goes.
-        let is_new = !place.has_component(&before) || !place.has_component(&now);
+        let is_new = !place.has_component(&values_before) || !place.has_component(&values);
         let decision = place.decision(value, is_new);
         most_important = most_important.max(decision);
     }
-    if !inputs.is_empty() && is_read_by_template(change, path, &now, &inputs) {
+    if !inputs.is_empty() && is_read_by_template(change, path, &values, &inputs) {
         most_important = most_important.max(Decision::State);
     }
     most_important.effect()

@@ -354,7 +354,7 @@ impl VerifiedRoot {
         let RootModule {
             found, settings, ..
         } = module;
-        // Such a directory is no root module, or is not read.
+        // A lock file must cover platforms only if its root module is checked in full.
         let is_exempt = found.is_policy_only() || module.refused.is_some();
         let platforms = if is_exempt {
             None

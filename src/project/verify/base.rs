@@ -56,11 +56,11 @@ pub(super) type VersionsByProvider = BTreeMap<ProviderAddress, BTreeMap<Version,
 /// first needed.
 pub(super) struct BaseFacts<'a> {
     pub(super) change: &'a ReviewedChange,
-    pub(super) modules: &'a ModuleCache,
+    pub(super) module_cache: &'a ModuleCache,
     /// Providers in lock files.
     pub(super) providers: BTreeSet<ProviderAddress>,
     /// Entries of lock files of modules.
-    pub(super) modules_before: Vec<Arc<LockedModule>>,
+    pub(super) locked_modules: Vec<Arc<LockedModule>>,
     /// Publishers in lock files of modules.
     pub(super) module_publishers: BTreeSet<String>,
     /// The root modules of the base, read as the root modules of the head are.
@@ -174,9 +174,9 @@ impl<'a> BaseFacts<'a> {
         let readings = BaseReadings::new(session.at_base(change), change, ignore_tests);
         let offline_session = session.at_base(change).without_fetching();
         let unfetched = BaseReadings::new(offline_session, change, ignore_tests);
-        let mut modules_before = Vec::new();
+        let mut locked_modules = Vec::new();
         let mut module_publishers = BTreeSet::new();
-        for (path, bytes) in change.before_named(MODULE_LOCK_FILE_NAME) {
+        for (path, bytes) in change.base_files_named(MODULE_LOCK_FILE_NAME) {
             // A lock file in an installed package is not of this repository.
             if is_installed(path) {
                 continue;
@@ -186,18 +186,18 @@ impl<'a> BaseFacts<'a> {
             };
             for entry in lock_file.locks().values() {
                 module_publishers.extend(locked::publishers(entry));
-                modules_before.push(Arc::clone(entry));
+                locked_modules.push(Arc::clone(entry));
             }
         }
-        let lock_files = change.lock_files_before();
+        let lock_files = change.base_lock_files();
         Self {
             change,
-            modules: &session.modules,
+            module_cache: &session.modules,
             readings: Arc::new(readings),
             unfetched: Arc::new(unfetched),
             providers: named_providers(lock_files.map(|(_, bytes)| bytes).collect()),
             module_publishers,
-            modules_before,
+            locked_modules,
             versions: OnceLock::new(),
             removed_roots: OnceLock::new(),
             altered_values: OnceLock::new(),
@@ -236,7 +236,7 @@ impl<'a> BaseFacts<'a> {
         if let Some(settings) = settings {
             known.extend(hosts_in(settings));
         }
-        for (path, bytes) in self.change.before_named(settings::FILE_NAME) {
+        for (path, bytes) in self.change.base_files_named(settings::FILE_NAME) {
             let settings = Settings::named(path, bytes.to_vec(), &self.change.top);
             if let Ok(settings) = settings {
                 known.extend(hosts_in(&settings));
@@ -249,7 +249,7 @@ impl<'a> BaseFacts<'a> {
     /// be read.
     pub(super) fn versions(&self) -> &VersionsByProvider {
         self.versions.get_or_init(|| {
-            let files = self.change.lock_files_before().collect();
+            let files = self.change.base_lock_files().collect();
             let lock_files = parallel::map(files, parallel::cores(), |(path, bytes)| {
                 parse(path, bytes, Dialect::Tofu).lock_file
             });
@@ -307,7 +307,7 @@ impl<'a> BaseFacts<'a> {
             return true;
         }
         // Files of the user's own choice, by -var-file.
-        for path in self.modules.variables.named_files(&root.canonical) {
+        for path in self.module_cache.variables.named_files(&root.canonical) {
             if let Ok(file) = canonicalize(&path)
                 && self.change.differing.contains(&file)
             {

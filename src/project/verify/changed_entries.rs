@@ -123,7 +123,7 @@ fn check_entry(root: &AuditedRoot<'_>, entry: &Entry, change: &ProviderDiff) -> 
         findings.extend(finding_hashes_not_checked(root, entry, change));
     }
     // The decision about the version names the constraints.
-    if demanded_by(root, change).is_none() {
+    if demanding_constraints(root, change).is_none() {
         // A revert is a downgrade that owners want.
         let name = root.provider_name(&change.address);
         let help = Help::from(Remedy::upgrade(name.clone())).and_owner_allows(Code::Downgrade);
@@ -214,7 +214,10 @@ fn finding_host_changed(
 
 /// The constraints of the configuration that exclude the old version of an entry and not the new
 /// one, if there are any.
-pub(super) fn demanded_by(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Option<ConstraintList> {
+pub(super) fn demanding_constraints(
+    root: &AuditedRoot<'_>,
+    change: &ProviderDiff,
+) -> Option<ConstraintList> {
     let old = &change.old.as_ref()?.version;
     let new = &change.new.as_ref()?.version;
     let requirement = root.requirements().providers.get(&change.address)?;

@@ -40,12 +40,12 @@ fn check_module(
     if change.package_replaced()
         && let Some(old) = &change.old
     {
-        let what = if old.version.is_some() {
+        let unchanged = if old.version.is_some() {
             "version"
         } else {
             "source"
         };
-        let message = format!("the package of {name} changed although its {what} did not");
+        let message = format!("the package of {name} changed although its {unchanged} did not");
         let note = format!("before: {}", old.package);
         findings.push(finding_package_replaced(root, entry, message, note));
     } else if let Some(scheme) = change
@@ -104,7 +104,7 @@ fn finding_module_not_checked(
         return None;
     }
     let base = root.base.as_ref()?;
-    for known in &base.facts.modules_before {
+    for known in &base.facts.locked_modules {
         if known.package == locked.package && locked.hashes.is_subset(&known.hashes) {
             return None;
         }
@@ -134,7 +134,7 @@ fn different_package<'a>(
         return None;
     }
     let mut different = None;
-    for before in &facts.modules_before {
+    for before in &facts.locked_modules {
         if !is_same_version(before, new) {
             continue;
         }

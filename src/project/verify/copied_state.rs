@@ -43,7 +43,7 @@ pub(super) fn effect(facts: &BaseFacts<'_>, path: &Path) -> Option<Effect> {
     }
     let root = root_of_state(path)?;
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
-        let module = facts.modules.canonical_module(root, root, dialect);
+        let module = facts.module_cache.canonical_module(root, root, dialect);
         if let Some(Backend::Remote(_)) = module.backend {
             let effect = "is a state that init offers to copy to the backend";
             return Some(Effect::not_decided(effect));

@@ -256,7 +256,7 @@ fn has_values_of_variables(facts: &BaseFacts<'_>, path: &Path) -> bool {
         }
         let shown = change.shown_path(directory);
         let module = facts
-            .modules
+            .module_cache
             .canonical_module(directory, shown, Dialect::default());
         if STORES.iter().any(|name| module.has_variable(name)) {
             return true;
@@ -547,7 +547,7 @@ fn may_be_uploaded(facts: &BaseFacts<'_>, path: &Path) -> bool {
     };
     let shown = facts.change.shown_path(directory);
     let module = facts
-        .modules
+        .module_cache
         .canonical_module(directory, shown, Dialect::default());
     match &module.backend {
         Some(backend) => backend.runs_remotely(),
@@ -587,7 +587,11 @@ fn effect_of_ignore_file(change: &ReviewedChange, file: &ChangedFile<'_>) -> Opt
     let [before, now] =
         [&file.before, &file.now].map(|bytes| ignore_rules(directory, bytes.as_deref()));
     let mut names = vec![LOCK_FILE_NAME];
-    if change.before_named(MODULE_LOCK_FILE_NAME).next().is_some() {
+    if change
+        .base_files_named(MODULE_LOCK_FILE_NAME)
+        .next()
+        .is_some()
+    {
         names.push(MODULE_LOCK_FILE_NAME);
     }
     for root in directories_below(change, directory) {

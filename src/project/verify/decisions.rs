@@ -8,7 +8,7 @@ use std::path::Path;
 use super::affected::may_be_affected;
 use super::audited_root::{AuditedRoot, FileState, finding_at};
 use super::base::{Base, BaseFacts};
-use super::changed_entries::demanded_by;
+use super::changed_entries::demanding_constraints;
 use super::readings::RequirementsBefore;
 use crate::configuration::{ModuleCall, StateStorage};
 use crate::diagnostic::words::MOST_NAMED;
@@ -28,14 +28,14 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     };
     // All versions of a new root module are new, so that one note stands for them.
-    if is_new(root, base) {
+    if is_new_root(root, base) {
         let directory = root.module.path().display();
         let noun = match root.module.found.kind {
             DirectoryKind::Unit => "unit",
             _ => "root module",
         };
         let message = format!("the {noun} in {directory} is new");
-        let mut notes = vec![decision_note(message, &own_file(root))];
+        let mut notes = vec![decision_note(message, &own_location(root))];
         notes.extend(check_new_storage(root, base));
         return notes;
     }
@@ -55,7 +55,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 }
 
 /// Whether the base has neither a lock file nor any other file of the root module.
-fn is_new(root: &AuditedRoot<'_>, base: &Base<'_>) -> bool {
+fn is_new_root(root: &AuditedRoot<'_>, base: &Base<'_>) -> bool {
     let change = base.facts.change;
     !root.is_policy_only()
         && base.lock_file.bytes.is_empty()
@@ -63,8 +63,8 @@ fn is_new(root: &AuditedRoot<'_>, base: &Base<'_>) -> bool {
         && change.is_new_directory(&root.module.canonical)
 }
 
-/// Start of the lock file, or of the directory without one.
-fn own_file(root: &AuditedRoot<'_>) -> Location {
+/// Location of the lock file, or of the root module without one.
+fn own_location(root: &AuditedRoot<'_>) -> Location {
     if root.module.lock_bytes.is_some() {
         Location::of_file(&root.module.lock_path)
     } else {
@@ -94,7 +94,7 @@ fn check_providers(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
         let Some(mut message) = provider_message(base.facts, &name, change) else {
             continue;
         };
-        if let Some(constraints) = demanded_by(root, change) {
+        if let Some(constraints) = demanding_constraints(root, change) {
             _ = write!(message, ", as the configuration demands ({constraints})");
         }
         let location = match root.lock_file.entry(&change.address) {
@@ -154,7 +154,7 @@ fn check_required_version(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Dia
         now.to_string()
     };
     let message = format!("required_version of {directory}: {before} → {now}");
-    Some(decision_note(message, &own_file(root)))
+    Some(decision_note(message, &own_location(root)))
 }
 
 /// Returns a note for each locked module about which the change decides.
@@ -274,7 +274,7 @@ fn check_removed_calls(
         if !is_called && let Some(source) = sources.first() {
             let name = lockfile::module_name(key);
             let message = format!("{name} {source} is no longer called");
-            notes.push(decision_note(message, &own_file(root)));
+            notes.push(decision_note(message, &own_location(root)));
         }
     }
     notes
@@ -302,13 +302,16 @@ fn check_storage(
     for (index, storage) in storages.iter().enumerate() {
         let old = before.storages.get(index).cloned().unwrap_or_default();
         let changes = storage.changes_from(&old);
-        let location = storage.location.clone().unwrap_or_else(|| own_file(root));
+        let location = storage
+            .location
+            .clone()
+            .unwrap_or_else(|| own_location(root));
         if changes.is_empty() {
             // The arguments are the same text, but may have other values.
             if base.facts.change.may_alter_files(&storage.reads) {
                 let message =
                     format!("the state of {directory} depends on a file that the change alters");
-                findings.push(state_moved(message, location));
+                findings.push(finding_state_moved(message, location));
             }
             continue;
         }
@@ -326,17 +329,17 @@ fn check_storage(
         let message = format!(
             "the state of {directory} moves to a store that the base does not use: {changes}"
         );
-        findings.push(state_moved(message, location));
+        findings.push(finding_state_moved(message, location));
     }
     if storages.is_empty() && !before.storages.is_empty() {
         let message = format!("the state of {directory} moves to files beside the configuration");
-        findings.push(decision_note(message, &own_file(root)));
+        findings.push(decision_note(message, &own_location(root)));
     }
     findings
 }
 
 /// The finding about a state that is, or may be, in a different store.
-fn state_moved(message: String, location: Location) -> Diagnostic {
+fn finding_state_moved(message: String, location: Location) -> Diagnostic {
     let note = "init installs the providers that the state needs, without hashes of the lock file";
     let help = Help::text("if this is intended, an owner allows it with ");
     Diagnostic::not_decided(Reason::StateMoved, message)
@@ -360,7 +363,10 @@ fn check_new_storage(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic>
         let directory = root.module.path().display();
         let message =
             format!("the state of {directory} is in a store that the base does not use: {which}");
-        let location = storage.location.clone().unwrap_or_else(|| own_file(root));
+        let location = storage
+            .location
+            .clone()
+            .unwrap_or_else(|| own_location(root));
         notes.push(decision_note(message, &location));
     }
     notes
@@ -415,7 +421,7 @@ fn moved_to<'a>(change: &'a ReviewedChange, directory: &Path) -> Option<&'a Path
         let Some(bytes) = change.file_before(&directory.join(name)) else {
             continue;
         };
-        for path in change.now_named(name) {
+        for path in change.current_files_named(name) {
             let is_added = change.file_before(path).is_none();
             if is_added && lockfile::read(path).is_ok_and(|now| now.as_deref() == Some(bytes)) {
                 return path.parent();

@@ -8,8 +8,8 @@ use crate::lockfile::module_name;
 use crate::modules::origin;
 use crate::project::root_module::RootModule;
 
-/// Module calls that the policy does not allow, of all modules that are read, and calls whose
-/// source is unknown.
+/// Findings about module calls that the policy does not allow, in all modules that are read, and
+/// about calls whose source is unknown. None if the policy does not list modules.
 pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let RootModule {
         settings, dialect, ..
@@ -18,10 +18,10 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let mut findings = Vec::new();
-    let mut known = BTreeSet::new();
+    let mut checked_keys = BTreeSet::new();
     let mut seen = Vec::new();
     for call in root.declared.package_calls() {
-        known.insert(&call.key);
+        checked_keys.insert(&call.key);
         // A module that is called several times contains the same calls each time.
         let location = call.own_call.as_ref().unwrap_or(&call.location);
         let seen_at = (location, &call.source);
@@ -53,7 +53,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 
     for call in &root.declared.unknown_calls {
         // In a directory of the repository, its own calls are checked.
-        if call.directory.is_some() || !known.insert(&call.key) {
+        if call.directory.is_some() || !checked_keys.insert(&call.key) {
             continue;
         }
         let name = module_name(&call.key);

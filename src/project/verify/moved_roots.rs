@@ -38,7 +38,7 @@ impl RemovedRoots {
         let mut by_file: HashMap<RootFile, Vec<usize>> = HashMap::new();
         for path in change.removed_root_modules() {
             let mut file_count = 0;
-            for (file, bytes) in change.files_before(path) {
+            for (file, bytes) in change.base_files_in(path) {
                 if let Some(file) = RootFile::new(file, bytes) {
                     file_count += 1;
                     by_file.entry(file).or_default().push(directories.len());
@@ -62,7 +62,7 @@ impl RemovedRoots {
             return None;
         }
         let mut kept_files: HashMap<usize, usize> = HashMap::new();
-        for path in change.now_in(directory) {
+        for path in change.current_files_in(directory) {
             let Ok(bytes) = files::read(path, lockfile::SIZE_LIMIT) else {
                 continue;
             };

@@ -43,7 +43,7 @@ impl VerifiedRoot {
 
 /// Names the option by which an owner lets a finding through for one run, in the help of each error
 /// about a change under review.
-pub(super) fn name_override(findings: &mut [Diagnostic]) {
+pub(super) fn name_allowing_option(findings: &mut [Diagnostic]) {
     for finding in findings {
         let is_finding = finding.code.rule().is_some();
         if !is_finding || finding.severity < Severity::Error {

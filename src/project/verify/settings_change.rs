@@ -25,8 +25,8 @@ impl Session<'_> {
         change: &ReviewedChange,
         applies: impl Fn(&Path) -> bool,
     ) -> Vec<Diagnostic> {
-        let mut paths: BTreeSet<&Path> = change.now_named(settings::FILE_NAME).collect();
-        for (path, _) in change.before_named(settings::FILE_NAME) {
+        let mut paths: BTreeSet<&Path> = change.current_files_named(settings::FILE_NAME).collect();
+        for (path, _) in change.base_files_named(settings::FILE_NAME) {
             paths.insert(path);
         }
         paths.retain(|path| path.parent().is_some_and(&applies));
@@ -126,7 +126,7 @@ fn parse(change: &ReviewedChange, path: &Path, bytes: Option<&[u8]>) -> Option<S
 /// other settings.
 fn usable_at_base(change: &ReviewedChange, path: &Path, bytes: Option<&[u8]>) -> Option<Settings> {
     let settings = parse(change, path, bytes)?;
-    let mut files = change.before_named(settings::FILE_NAME);
+    let mut files = change.base_files_named(settings::FILE_NAME);
     let is_below_other = files.any(|(other, _)| {
         other != path
             && path
@@ -231,7 +231,7 @@ impl ReviewedChange {
         let mut dialects = Vec::new();
         let mut dialects_elsewhere = Vec::new();
         let mut files = Vec::new();
-        for (path, bytes) in self.lock_files_before() {
+        for (path, bytes) in self.base_lock_files() {
             if path.starts_with(edit.directory) {
                 dialects.extend(detect_dialect(bytes));
             } else {

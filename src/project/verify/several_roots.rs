@@ -64,8 +64,8 @@ fn has_registry_of(dialect: Dialect, results: &[Result<VerifiedRoot>]) -> bool {
     roots.any(|root| root.registry == Some(dialect))
 }
 
-/// Returns the warning about root modules of one repository that are locked for both dialects, and the
-/// index of the root module that has it; `None` if they are locked for one.
+/// Returns the warning about root modules of one repository that are locked for both dialects, and
+/// the index of the root module that has it; `None` if they are locked for one.
 fn finding_mixed_dialects(tree: &Tree, roots: &[IndexedRoot<'_>]) -> Option<(usize, Diagnostic)> {
     let mut tofu = Vec::new();
     let mut terraform = Vec::new();
@@ -188,8 +188,8 @@ fn matches_file_name(pattern: &str) -> bool {
     glob::parse(name).is_ok_and(|glob| glob.compile_matcher().is_match(LOCK_FILE_NAME))
 }
 
-/// The finding about a line of an ignore file by which git ignores the lock files of root modules,
-/// at least one.
+/// The finding about a line of an ignore file by which git ignores the lock files of root modules.
+/// There is at least one.
 fn finding_ignored_lock_files(rule: &Location, roots: &[IndexedRoot<'_>]) -> Diagnostic {
     let platforms = match &roots[0].root.platforms {
         Some(selection) => selection.named().to_vec(),
@@ -198,7 +198,7 @@ fn finding_ignored_lock_files(rule: &Location, roots: &[IndexedRoot<'_>]) -> Dia
     let undo = match rule.file.text.get(rule.span.clone()).unwrap_or_default() {
         pattern if pattern.contains(LOCK_FILE_NAME) => "remove this line".to_owned(),
         pattern if matches_file_name(pattern) => format!("add !{LOCK_FILE_NAME} below this line"),
-        // Git includes no file again whose directory is ignored.
+        // The pattern ignores a directory, and git includes no file again that is in it.
         _ => "remove this line, or let it not match the directory".to_owned(),
     };
     let message;

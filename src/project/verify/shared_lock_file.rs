@@ -23,7 +23,8 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let required: BTreeSet<_> = by_root.values().flatten().collect();
-    let mut differing = BTreeMap::<String, Vec<String>>::new();
+    // Providers that only some root modules require, by the names of these.
+    let mut by_requiring = BTreeMap::<String, Vec<String>>::new();
     for address in required {
         let mut requiring = Vec::new();
         for (path, addresses) in by_root {
@@ -32,11 +33,11 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
             }
         }
         if requiring.len() < by_root.len() {
-            let addresses = differing.entry(few(requiring)).or_default();
+            let addresses = by_requiring.entry(few(requiring)).or_default();
             addresses.push(root.provider_name(address));
         }
     }
-    if differing.is_empty() {
+    if by_requiring.is_empty() {
         return Vec::new();
     }
 
@@ -49,7 +50,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     );
     let mut warning = Diagnostic::finding(Code::SharedLockFile, message)
         .at(Location::of_file(&root.module.lock_path), "");
-    for (requiring, addresses) in differing.iter().take(MOST_NAMED) {
+    for (requiring, addresses) in by_requiring.iter().take(MOST_NAMED) {
         warning = warning.note(format!("required only by {requiring}: {}", few(addresses)));
     }
     let warning = warning.note(format!(

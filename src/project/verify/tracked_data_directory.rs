@@ -9,7 +9,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(first) = root.tracked_data.first() else {
         return Vec::new();
     };
-    let files = match root.tracked_data.len() {
+    let many = match root.tracked_data.len() {
         1 => String::new(),
         count => format!("{count} files such as "),
     };
@@ -21,7 +21,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         "remove the directory of TF_DATA_DIR from git, and add it to .gitignore".into()
     };
     let message = Message::naming(first, |first| {
-        format!("git tracks {files}{first}, which init would trust as installed by itself")
+        format!("git tracks {many}{first}, which init would trust as installed by itself")
     });
     let finding = Diagnostic::finding(Code::TrackedDataDirectory, message);
     vec![finding.help(help)]

@@ -9,7 +9,7 @@ use super::audited_root::{
     AuditedRoot, FileState, LockFileNeed, Online, Tracked, VerifiedRoot, VerifyOptions,
 };
 use super::base::{Base, BaseFacts};
-use super::overrides::name_override;
+use super::overrides::name_allowing_option;
 use super::several_roots::{findings_ignored_by_git, findings_mixed_dialects};
 use super::whole_change::finding_removed_lock_file;
 use crate::configuration::terragrunt::UnitState;
@@ -101,9 +101,9 @@ impl Session<'_> {
         remove_reported_patterns(&mut findings, &results);
         if change.is_some() {
             for report in results.iter_mut().flatten() {
-                name_override(&mut report.findings);
+                name_allowing_option(&mut report.findings);
             }
-            name_override(&mut findings);
+            name_allowing_option(&mut findings);
         }
         self.finish();
 
@@ -116,7 +116,8 @@ impl Session<'_> {
         })
     }
 
-    /// Checks one root module.
+    /// Checks one root module, completes its findings with its path and dialect, and applies the
+    /// severity overrides. The change removes `removed_lock_files`.
     fn verify_root(
         &self,
         found: &FoundRoot,
@@ -132,17 +133,18 @@ impl Session<'_> {
             return Ok(report);
         }
 
-        let audited = self.audit(&module, options, facts, &mut report);
+        let audited = self.run_audits(&module, options, facts, &mut report);
         // No command of provlock locks a stack of Terraform.
         let is_stack = !module.has_configuration(&self.modules) && module.has_stack(self.tree());
-        // From here on nothing reads this directory, and there may be very many.
+        // From here on nothing reads this directory, and there may be very many. It is forgotten
+        // also if an audit failed.
         self.modules.forget(&module.canonical);
         audited?;
 
-        for list in [&mut report.findings, &mut report.not_shared] {
-            for finding in take(list) {
+        for findings in [&mut report.findings, &mut report.not_shared] {
+            for finding in take(findings) {
                 let finding = module.found.name_in_remedies(finding);
-                list.push(module.in_dialect(finding));
+                findings.push(module.in_dialect(finding));
             }
         }
         let errors = take(&mut report.errors).into_iter().collect();
@@ -164,7 +166,7 @@ impl Session<'_> {
     }
 
     /// Collects the context of a root module, and runs all audits.
-    fn audit(
+    fn run_audits(
         &self,
         module: &RootModule,
         options: &VerifyOptions<'_>,
@@ -336,7 +338,7 @@ fn report_removed_lock_files(
     facts: &BaseFacts<'_>,
     removed_lock_files: &BTreeSet<&Path>,
 ) {
-    let directory = match facts.moved_from(&module.lock_directory) {
+    let directory_at_base = match facts.moved_from(&module.lock_directory) {
         Some(old) => old,
         None => module.lock_directory.clone(),
     };
@@ -344,7 +346,7 @@ fn report_removed_lock_files(
         (LOCK_FILE_NAME, Code::LockFileMissing),
         (MODULE_LOCK_FILE_NAME, Code::ModuleNotLocked),
     ] {
-        let lock_file = directory.join(name);
+        let lock_file = directory_at_base.join(name);
         if !removed_lock_files.contains(&*lock_file) {
             continue;
         }
@@ -421,7 +423,8 @@ fn tracked_data_files(
             && let Some(module) = unit.local_module()
             && let Some(shown) = unit.shown_module()
         {
-            for file in control.tracked(module, false).data_files {
+            let has_modules = false;
+            for file in control.tracked(module, has_modules).data_files {
                 files.push(shown.join(file));
             }
         }

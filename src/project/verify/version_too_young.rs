@@ -45,7 +45,8 @@ pub(super) fn new_versions<'a>(root: &'a AuditedRoot<'_>) -> Vec<&'a Entry> {
     entries
 }
 
-/// Returns the finding about a new entry that is not old enough, or whose age was not checked.
+/// Returns the finding about a new entry that is not old enough, or, offline, whose age was not
+/// checked.
 fn check_age(root: &AuditedRoot<'_>, entry: &Entry, demanded: DemandedAge) -> Option<Diagnostic> {
     let release = root.release_name(entry);
     let Some(Online {

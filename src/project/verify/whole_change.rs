@@ -204,7 +204,7 @@ fn findings_about_links(change: &ReviewedChange, selection: &Selection) -> Vec<D
     // A link may take the place of any directory that was checked at the base.
     if selection.recursive {
         for name in [settings::FILE_NAME, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
-            for (path, _) in change.before_named(name) {
+            for (path, _) in change.base_files_named(name) {
                 let Some(directory) = path.parent() else {
                     continue;
                 };
