@@ -2,7 +2,7 @@
 
 use super::message::Diagnostic;
 use super::remedy::Help;
-use super::words::enumerate;
+use super::words::joined_with_and;
 
 /// Folds diagnostics that have the same next step into the first one of them.
 pub(crate) fn fold(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
@@ -85,7 +85,7 @@ fn labelled(mut diagnostic: Diagnostic, are_details_equal: bool) -> Diagnostic {
     if let (Some(pattern), Some(first)) = (&diagnostic.pattern, diagnostic.labels.first_mut())
         && first.text.is_empty()
     {
-        first.text = enumerate(pattern.details().into_iter().flatten());
+        first.text = joined_with_and(pattern.details().into_iter().flatten());
     }
     diagnostic
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::words::{MOST_NAMED, count, enumerate};
+use super::words::{MOST_NAMED, count, joined_with_and};
 
 /// A message with lists of names. Diagnostics whose patterns differ only in the names are folded
 /// into one, which names all.
@@ -132,7 +132,7 @@ impl Pattern {
                 if names.len() > MOST {
                     shown.push(format!("{} more", names.len() - MOST));
                 }
-                return Some(enumerate(shown));
+                return Some(joined_with_and(shown));
             }
         }
         None
@@ -157,7 +157,7 @@ fn listed(names: &BTreeSet<String>, noun: &str) -> String {
     } else if names.len() > MOST_NAMED {
         count(names.len(), noun)
     } else {
-        enumerate(names)
+        joined_with_and(names)
     }
 }
 

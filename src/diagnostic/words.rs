@@ -16,7 +16,7 @@ pub fn count(number: usize, noun: &str) -> String {
 }
 
 /// `a, b and c`
-pub fn enumerate<T: Display>(names: impl IntoIterator<Item = T>) -> String {
+pub fn joined_with_and<T: Display>(names: impl IntoIterator<Item = T>) -> String {
     let mut names: Vec<_> = names.into_iter().map(|name| name.to_string()).collect();
     match (names.pop(), &names[..]) {
         (None, _) => String::new(),
@@ -26,13 +26,13 @@ pub fn enumerate<T: Display>(names: impl IntoIterator<Item = T>) -> String {
 }
 
 /// `a, b, c and 9 more`
-pub fn few<T: Display>(names: impl IntoIterator<Item = T>) -> String {
+pub fn first_few<T: Display>(names: impl IntoIterator<Item = T>) -> String {
     let mut names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
     if let Some(more @ 1..) = names.len().checked_sub(MOST_NAMED) {
         names.truncate(MOST_NAMED);
         names.push(format!("{more} more"));
     }
-    enumerate(names)
+    joined_with_and(names)
 }
 
 /// The known word that a misspelled one most likely stands for: at most a third of its letters
@@ -61,7 +61,7 @@ mod tests {
             (3, "1, 2 and 3"),
             (5, "1, 2, 3 and 2 more"),
         ] {
-            assert_eq!(few(1..=number), expected);
+            assert_eq!(first_few(1..=number), expected);
         }
         assert_eq!(
             [

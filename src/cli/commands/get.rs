@@ -1,7 +1,7 @@
 //! `get`: installs the modules that lock files record.
 
 use clap::Args;
-use provlock::diagnostic::words::few;
+use provlock::diagnostic::words::first_few;
 use provlock::project::{GetOptions, InstalledModules};
 
 use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     ui.warn(&by_cause(warnings.iter().copied(), many, is_verbose));
     for ((summary, _), paths) in group_by(summaries) {
         ui.status(&if roots.may_be_several() {
-            format!("{}: {summary}", few(paths))
+            format!("{}: {summary}", first_few(paths))
         } else {
             summary
         });
@@ -163,6 +163,6 @@ fn summary(installed: &InstalledModules, check: bool) -> String {
         return format!("{list} differs from what provlock get writes");
     }
     let number = count(listed_otherwise.len(), "module");
-    let names = few(listed_otherwise);
+    let names = first_few(listed_otherwise);
     format!("{list} differs from the lock file for {number}: {names}")
 }

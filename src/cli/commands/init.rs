@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use provlock::diagnostic::words::few;
+use provlock::diagnostic::words::first_few;
 use provlock::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use provlock::project::{Inventory, Selection};
 use provlock::settings::{self, FILE_NAME, PlatformSelection, Settings};
@@ -19,7 +19,7 @@ use crate::cli::args::{FormatArgs, ModuleArgs, SourceArgs, candidates};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::printable;
 use crate::cli::render::json::SettingsFile;
-use crate::cli::render::style::{count, enumerate};
+use crate::cli::render::style::{count, joined_with_and};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::session::{show_origin, start};
 use crate::cli::ui::Ui;
@@ -144,14 +144,19 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     ui.status(&found(&inventory));
     for (verb, names) in [("Kept", completed.kept), ("Dropped", completed.dropped)] {
         if !names.is_empty() {
-            ui.status(&format!("{verb} from the old file: {}", enumerate(names)));
+            ui.status(&format!(
+                "{verb} from the old file: {}",
+                joined_with_and(names)
+            ));
         }
     }
     let not_allowed = inventory.not_allowed();
     if !not_allowed.is_empty() {
-        let names = few(not_allowed
-            .iter()
-            .map(|address| printable(&address.to_string())));
+        let names = first_few(
+            not_allowed
+                .iter()
+                .map(|address| printable(&address.to_string())),
+        );
         ui.status(&format!("Not locked, so the file does not allow: {names}"));
     }
     if !dry_run {
@@ -456,5 +461,5 @@ fn found(inventory: &Inventory) -> String {
             parts.push(count(number, noun));
         }
     }
-    format!("Found {}", enumerate(parts))
+    format!("Found {}", joined_with_and(parts))
 }

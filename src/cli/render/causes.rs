@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
+use provlock::diagnostic::words::{MOST_NAMED, count, first_few, joined_with_and};
 use provlock::diagnostic::{Code, Diagnostic, HelpPart, Remedy, RootModules, Severity};
 use provlock::project::{DirectoryKind, Roots, Selection, VerifiedRoot};
 use provlock::provider::Dialect;
@@ -264,11 +264,11 @@ fn places(
         .map(|root| invocation.user_path(root).display().to_string())
         .collect();
     if all {
-        return format!("{word} {}", enumerate(&names));
+        return format!("{word} {}", joined_with_and(&names));
     }
     match names.len() {
-        0..=MOST_NAMED => format!("{word} {}", few(names)),
-        _ => format!("{word} {}: -v lists them", few(names)),
+        0..=MOST_NAMED => format!("{word} {}", first_few(names)),
+        _ => format!("{word} {}: -v lists them", first_few(names)),
     }
 }
 

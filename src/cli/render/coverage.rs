@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::Location;
-use provlock::diagnostic::words::{MOST_NAMED, few};
+use provlock::diagnostic::words::{MOST_NAMED, first_few};
 use provlock::project::{Coverage, DirectoryKind, OtherDirectories, RootStatus, Roots, Selection};
 
 use super::foreign::printable;
 use super::help::Invocation;
-use super::style::{count, enumerate};
+use super::style::{count, joined_with_and};
 
 /// A line for each kind of root module: `282 Terragrunt units: 4 OK, 278 without a lock file`.
 pub(crate) fn lines(coverage: &Coverage) -> Vec<String> {
@@ -88,7 +88,7 @@ pub(crate) fn unrecognised(roots: &Roots, all: bool) -> Vec<String> {
             .collect();
         lines.push(format!(
             "Passed over: {number} {reason}: {}",
-            enumerate(names)
+            joined_with_and(names)
         ));
     }
     if parts.is_empty() || all {
@@ -207,9 +207,11 @@ fn part(total: usize, number: usize, words: &str) -> String {
 
 /// ` (git ignores 5 of them: .gitignore:15)`; empty if git ignores none of the missing lock files.
 fn ignored(coverage: &Coverage, kind: DirectoryKind, unlocked: usize) -> String {
-    let places = few(coverage
-        .ignore_rules(kind)
-        .map(|rule: &Location| format!("{}:{}", rule.path().display(), rule.line_column().0)));
+    let places = first_few(
+        coverage
+            .ignore_rules(kind)
+            .map(|rule: &Location| format!("{}:{}", rule.path().display(), rule.line_column().0)),
+    );
     match coverage.number(kind, RootStatus::Ignored) {
         0 => String::new(),
         1 if unlocked == 1 => format!(" (git ignores it: {places})"),
@@ -240,7 +242,7 @@ fn lock_candidates(directories: &[PathBuf], invocation: &Invocation) -> Option<S
     } else {
         format!(
             "; no module calls the configurations in {}; to lock them as root modules: {lock}",
-            few(directories.iter().map(|path| printable_path(path)))
+            first_few(directories.iter().map(|path| printable_path(path)))
         )
     })
 }
@@ -258,7 +260,7 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     let searched = if paths.is_empty() {
         ".".to_owned()
     } else {
-        enumerate(&paths)
+        joined_with_and(&paths)
     };
     let OtherDirectories {
         skipped_by_name,
@@ -271,19 +273,19 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     let why = match skipped_by_name.len() {
         0 if !ignored.is_empty() => format!(
             "git ignores {}; no other directory {signs}",
-            few(ignored.iter().map(|path| printable_path(path)))
+            first_few(ignored.iter().map(|path| printable_path(path)))
         ),
         0 => format!("none {signs}"),
         _ => format!(
             "skipped by name (modules, examples, tests, templates): {}; no other directory {signs}",
-            few(skipped_by_name.iter().map(|path| printable_path(path)))
+            first_few(skipped_by_name.iter().map(|path| printable_path(path)))
         ),
     };
     let mut unread_stacks = String::new();
     if !stacks.is_empty() {
         unread_stacks = format!(
             "; stacks of Terraform are not read ({})",
-            few(stacks.iter().map(|path| printable_path(path)))
+            first_few(stacks.iter().map(|path| printable_path(path)))
         );
     }
     let lock = lock_candidates(without_sign, invocation);

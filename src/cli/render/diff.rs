@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use provlock::diagnostic::words::{MOST_NAMED, few};
+use provlock::diagnostic::words::{MOST_NAMED, first_few};
 use provlock::lockfile::{
     Direction, EntryChange, EntryDiff, EntryKind, LockedModule, LocksOf, ProviderDiff,
 };
@@ -72,7 +72,7 @@ pub(crate) fn render(files: &[FileDiff<'_>], style: TextStyle) -> String {
 
     let mut text = String::new();
     for ((lines, _), paths) in group_by(changes) {
-        text.push_str(&few(&paths));
+        text.push_str(&first_few(&paths));
         if paths.len() > MOST_NAMED {
             text.push_str(": -v lists them");
         }

@@ -8,7 +8,7 @@ use provlock::diagnostic::{Code, Severity, Threat};
 
 use super::foreign::printable;
 use super::issue::Issue;
-use super::style::{count, enumerate};
+use super::style::{count, joined_with_and};
 use super::verify::Verification;
 
 /// Maximum number of annotations of a level that GitHub shows of a step; it drops the others
@@ -33,7 +33,7 @@ pub(crate) fn annotations(verification: Verification<'_>) -> String {
     }
     if !omitted.is_empty() {
         text += "::notice title=provlock::";
-        text += &enumerate(&omitted);
+        text += &joined_with_and(&omitted);
         text += ": the job summary has all causes\n";
     }
     text

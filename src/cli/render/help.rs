@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use provlock::diagnostic::words::enumerate;
+use provlock::diagnostic::words::joined_with_and;
 use provlock::diagnostic::{Diagnostic, HelpPart, Remedy, RootModules};
 use provlock::project::Selection;
 use provlock::provider::{Dialect, Platform};
@@ -298,7 +298,7 @@ fn exemption(exempted: &BTreeMap<String, BTreeSet<Platform>>) -> String {
     } else {
         "if the providers have none"
     };
-    let lines = enumerate(lines);
+    let lines = joined_with_and(lines);
     format!("{condition}, add {lines} to [without-platforms] in provlock.toml")
 }
 

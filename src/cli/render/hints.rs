@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use provlock::diagnostic::words::few;
+use provlock::diagnostic::words::first_few;
 use provlock::lockfile::EntryChange;
 use provlock::project::plan::ProviderReport;
 use provlock::project::{DialectReason, LockedRootModule, RootModule};
@@ -153,7 +153,7 @@ pub(crate) fn lines(hints: &BTreeSet<Hint>, suggest: impl Fn(&[&str]) -> String)
             }
             Hint::GuessedDialect(dialect, reason) => guessed(*dialect, *reason),
             Hint::StaleCache(_) => {
-                let caches = few(hints.iter().filter_map(|hint| match hint {
+                let caches = first_few(hints.iter().filter_map(|hint| match hint {
                     Hint::StaleCache(cache) => Some(cache),
                     _ => None,
                 }));

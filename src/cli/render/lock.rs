@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use provlock::diagnostic::words::{MOST_NAMED, few};
+use provlock::diagnostic::words::{MOST_NAMED, first_few};
 use provlock::lockfile::{Direction, EntryChange, EntryDiff, LockedModule};
 use provlock::packages::Fetched;
 use provlock::project::plan::ProviderReport;
@@ -15,7 +15,7 @@ use provlock::provider::{Dialect, Platform, ProviderAddress};
 use super::causes::Many;
 use super::json::AsText;
 use super::row::{Row, symbol_of};
-use super::style::{Symbol, TextStyle, bytes, count, enumerate, numbers, symbol_rows};
+use super::style::{Symbol, TextStyle, bytes, count, joined_with_and, numbers, symbol_rows};
 
 /// Text about a root module that was locked.
 pub(crate) struct LockedText {
@@ -191,7 +191,7 @@ pub(crate) fn lines_of_many<'a>(
             for path in paths {
                 names.push(many.invocation.user_path(path).display().to_string());
             }
-            place = few(names);
+            place = first_few(names);
         }
         let mut cells = row.cells.to_vec();
         cells.push(format!("in {place}"));
@@ -441,7 +441,7 @@ fn providers_and_platforms(locked: &LockedRootModule) -> String {
         .iter()
         .all(|report| h1_count(report) <= platforms.len());
     if locked.prepared.platforms_are_named || covers_no_others {
-        return format!("{what} for {}", enumerate(&platforms));
+        return format!("{what} for {}", joined_with_and(&platforms));
     }
 
     let mut text = what;
@@ -449,9 +449,9 @@ fn providers_and_platforms(locked: &LockedRootModule) -> String {
         && !covered.is_empty()
         && covered != platforms
     {
-        let _ = write!(text, ", covered: {}", enumerate(&covered));
+        let _ = write!(text, ", covered: {}", joined_with_and(&covered));
     }
-    text + &format!(", checked now: {}", enumerate(&platforms))
+    text + &format!(", checked now: {}", joined_with_and(&platforms))
 }
 
 /// The platforms that the entries of all these providers cover; none unless the platform of each
@@ -563,7 +563,7 @@ fn hash_changes(report: &ProviderReport, row: &Row<'_>) -> Vec<String> {
 
     let mut changes = Vec::new();
     if !platforms.is_empty() {
-        changes.push(format!("h1 for {} added", enumerate(&platforms)));
+        changes.push(format!("h1 for {} added", joined_with_and(&platforms)));
     }
     for (number, verb) in [
         (added.len() - h1_of_platforms.len(), "added"),

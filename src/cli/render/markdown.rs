@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use provlock::diagnostic::words::few;
+use provlock::diagnostic::words::first_few;
 use provlock::diagnostic::{Diagnostic, Severity};
 
 use super::coverage;
 use super::diff::{self, FileDiff, nothing_differs};
 use super::foreign::safe_line;
 use super::issue::Issue;
-use super::style::{count, enumerate, group_by};
+use super::style::{count, group_by, joined_with_and};
 use super::table::{Cell, Piece, Table, TableRow, code};
 use super::upgrade::{self, EditText, MoveGroup};
 use super::verify::Verification;
@@ -48,7 +48,7 @@ fn sections(files: &[&FileDiff<'_>], content: impl Fn(&FileDiff<'_>) -> String) 
             paths => format!(
                 "#### {} lock files\n\n{}\n\n{content}",
                 paths.len(),
-                few(paths)
+                first_few(paths)
             ),
         });
     }
@@ -60,7 +60,7 @@ pub(crate) fn findings(causes: &[Diagnostic], verification: Verification<'_>) ->
     let mut numbers = verification.numbers();
     if !verification.errors.is_empty() {
         let failures = count(verification.errors.len(), "failed check");
-        numbers = enumerate([numbers, failures].iter().filter(|part| !part.is_empty()));
+        numbers = joined_with_and([numbers, failures].iter().filter(|part| !part.is_empty()));
     }
     let title = if numbers.is_empty() {
         "nothing was found"

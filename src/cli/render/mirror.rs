@@ -8,7 +8,7 @@ use provlock::project::mirror::{
 use provlock::provider::{ProviderAddress, Version};
 
 use super::foreign::printable;
-use super::style::{Color, Symbol, TextStyle, bytes, count, enumerate, symbol_rows};
+use super::style::{Color, Symbol, TextStyle, bytes, count, joined_with_and, symbol_rows};
 
 /// The packages of a version, for several platforms.
 type Release<'a> = Vec<&'a MirroredPackage>;
@@ -90,7 +90,7 @@ fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
 
 /// `darwin_arm64 and linux_amd64`
 fn names_of_platforms(packages: &[&MirroredPackage]) -> String {
-    enumerate(packages.iter().map(|package| &package.package.platform))
+    joined_with_and(packages.iter().map(|package| &package.package.platform))
 }
 
 /// `Mirrored 4 packages of 2 providers in DIR: 1 downloaded (118.40 MiB), 3 already there (96.00

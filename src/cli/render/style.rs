@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::hash::Hash;
 
-pub(crate) use provlock::diagnostic::words::{count, enumerate};
+pub(crate) use provlock::diagnostic::words::{count, joined_with_and};
 
 use textwrap::{Options, WordSplitter};
 
@@ -129,7 +129,7 @@ pub(crate) fn counted<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> 
             counts.push(count(number, noun));
         }
     }
-    enumerate(counts)
+    joined_with_and(counts)
 }
 
 /// `3 added, 1 changed`: the counts that are not zero.

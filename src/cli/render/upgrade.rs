@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::foreign::safe_line;
 use super::json::Place;
-use super::style::{count, counted, enumerate};
+use super::style::{count, counted, joined_with_and};
 use super::table::{Cell, Piece, Table, TableRow};
 
 /// Text about the upgrade of a root module.
@@ -217,7 +217,7 @@ pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
         lines.push(safe_line(&format!(
             "{name} is held back from {} by {}",
             planned.newest.text,
-            enumerate(reasons)
+            joined_with_and(reasons)
         )));
     }
     lines

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use provlock::diagnostic::words::few;
+use provlock::diagnostic::words::first_few;
 use provlock::diagnostic::{Code, Diagnostic, Severity};
 use provlock::project::{Coverage, DialectReason, VerifiedRoot};
 use provlock::settings::PlatformSelection;
@@ -16,7 +16,7 @@ use super::foreign::capped;
 use super::help::Invocation;
 use super::repository_paths::RepositoryPaths;
 use super::run_facts::RunFacts;
-use super::style::{TextStyle, count, counted, enumerate};
+use super::style::{TextStyle, count, counted, joined_with_and};
 
 /// Findings and failures of a run, with the values that formats need.
 #[derive(Clone, Copy)]
@@ -160,7 +160,7 @@ pub(crate) fn lines_about_checks(root: &VerifiedRoot) -> Vec<String> {
 pub(crate) fn platforms_in_words(platforms: &PlatformSelection) -> String {
     match platforms {
         PlatformSelection::All => "all platforms".to_owned(),
-        PlatformSelection::These(platforms) => enumerate(platforms),
+        PlatformSelection::These(platforms) => joined_with_and(platforms),
     }
 }
 
@@ -242,7 +242,7 @@ pub(crate) fn exempted_line(roots: &[VerifiedRoot]) -> Option<String> {
         .map(|(provider, platform)| format!("{provider} for {platform}"));
     Some(format!(
         "Not required, because of [without-platforms]: {}",
-        few(names)
+        first_few(names)
     ))
 }
 
@@ -433,7 +433,7 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     if !overridden.is_empty() {
         lines.push(format!(
             "Not checked: {}, under development (dev_overrides)",
-            few(overridden)
+            first_few(overridden)
         ));
     }
     for (mirror, entries) in mirrors {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use provlock::diagnostic::words::few;
+use provlock::diagnostic::words::first_few;
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::packages::SharedFacts;
 use provlock::packages::connections::SourceChoice;
@@ -100,7 +100,7 @@ impl EventDisplay<'_> {
             Event::SettingsNotRead(path) => self.ui.warn(&[settings_not_read(path)]),
             Event::ClaimedDates(hosts) => {
                 self.ui.clear();
-                let hosts = few(hosts);
+                let hosts = first_few(hosts);
                 self.ui.status(&format!(
                     "Not checked: dates of releases on {hosts} (Last-Modified, the server's own claim)"
                 ));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result, collect_all};
 use crate::lockfile::{EntryKind as _, LockedModule};
 use crate::project::options::{LockOptions, UpgradeOptions};
@@ -172,7 +172,7 @@ impl NamedInRoots<'_> {
             (Some(address), None) => Ok(self.spec.in_full(address)),
             (Some(_), Some(_)) => {
                 let name = self.spec.written();
-                let meant = few(&self.short_for);
+                let meant = first_few(&self.short_for);
                 let message = format!("{name} may be any of several required providers: {meant}");
                 let error = Diagnostic::error(Code::InvalidArgument, message);
                 Err(error.help("write the address in full").into())
@@ -202,7 +202,7 @@ pub(super) fn no_such_call<'a>(
         .collect();
     let message = format!(
         "there is no call {} of a module that could be locked",
-        few(&names)
+        first_few(&names)
     );
     let error = Diagnostic::error(Code::InvalidArgument, message);
     (!names.is_empty()).then(|| {

@@ -8,7 +8,7 @@ use super::folder::{Folder, prune};
 use super::mirrored::{MirrorTarget, Mirrored};
 use super::releases::{LockedReleases, Record};
 use super::repositories::{MirrorRepository, repositories_of};
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, RunOption, Severity};
 use crate::lockfile::{Entry, LockFile};
 use crate::project::plan::kept_platforms;
@@ -260,7 +260,7 @@ fn covered(
     }
     let known = covered.len();
     if hashes > known {
-        let names = few(covered.iter().map(ToString::to_string));
+        let names = first_few(covered.iter().map(ToString::to_string));
         let is = if known == 1 { "is" } else { "are" };
         let message = format!(
             "the lock file has h1 hashes for {hashes} platforms, but only {known} of them {is} known"

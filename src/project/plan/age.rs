@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, RunOption, Severity};
 use crate::packages::{DemandedAge, Listing, NotOldEnough, PublicationDates, Source};
 use crate::provider::{Dialect, ProviderAddress};
@@ -108,7 +108,7 @@ impl SkippedVersions {
             }
             if !others.is_empty() {
                 let are = if others.len() == 1 { "is" } else { "are" };
-                let versions = few(others.iter().map(|rejected| &rejected.version));
+                let versions = first_few(others.iter().map(|rejected| &rejected.version));
                 warning = warning.note(format!("{versions} {are} not chosen for the same reason"));
             }
         }

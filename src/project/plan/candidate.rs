@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::age::{RejectedVersion, SkipReason};
 use crate::configuration::{Declaration, DeclarationKind, Requirement, rewrite};
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, UpgradeRemedy,
 };
@@ -324,7 +324,7 @@ impl Candidate<'_> {
     fn no_known_match(&self, available: &AvailableVersions) -> Diagnostic {
         let name = self.name();
         let constraints = &self.requirement.constraints;
-        let known = few(available.versions.keys().rev());
+        let known = first_few(available.versions.keys().rev());
         let are = if available.versions.len() == 1 {
             "is"
         } else {

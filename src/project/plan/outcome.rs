@@ -11,7 +11,7 @@ use super::refused_by_init::refused_by_init;
 use super::request::{LockRequest, OldEntries};
 use super::select::SelectedVersions;
 use crate::configuration::Requirements;
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{
     Code, Collector, Diagnostic, Diagnostics, Help, Result, RunOption, Severity,
 };
@@ -271,7 +271,7 @@ fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Op
         return Some(warning);
     }
     let reason = requirements.unknown_state()?;
-    let names = few(not_required.iter().map(|address| address.short(dialect)));
+    let names = first_few(not_required.iter().map(|address| address.short(dialect)));
     let message = format!("pruning removes {names}, which the state may still need: {reason}");
     let help = format!(
         "{dialect} init adds the entry again, with the newest version, if the state needs it"
@@ -296,7 +296,7 @@ fn pruned_of_unused_state(
     }
     let message = format!(
         "pruning removes {}, which the state in {} still needs; the backend does not use that file",
-        few(needed),
+        first_few(needed),
         path?.display()
     );
     let help = format!(

@@ -13,7 +13,7 @@ use super::release_lookup::unpublished_warning;
 use super::request::{LockRequest, OldEntries, RequestedData};
 use crate::configuration::Requirement;
 use crate::configuration::rewrite::{self, Rewrite};
-use crate::diagnostic::words::enumerate;
+use crate::diagnostic::words::joined_with_and;
 use crate::diagnostic::{
     Code, Collector, Diagnostic, Help, Remedy, Result, UpgradeRemedy, collect_all,
 };
@@ -445,7 +445,7 @@ impl Search<'_> {
             [platform] => Some(format!("its package for {platform} is not in the cache")),
             _ => Some(format!(
                 "its packages for {} are not in the cache",
-                enumerate(missing)
+                joined_with_and(missing)
             )),
         }
     }

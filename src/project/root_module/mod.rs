@@ -15,7 +15,7 @@ use crate::configuration::terragrunt::{GENERATED_UNITS, Unknown};
 use crate::configuration::{
     self, Module, ModuleCache, NO_OBSERVER, Required, Requirements, Resolver, State,
 };
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{
     Code, Collector, Diagnostic, Diagnostics, Location, Message, Remedy, Result, RootModules,
     Severity,
@@ -180,7 +180,7 @@ impl RootModule {
             paths.push(other.path.clone());
         }
         paths.sort();
-        let names = few(paths.iter().map(|path| path.display()));
+        let names = first_few(paths.iter().map(|path| path.display()));
         let note = format!("{names} share the lock file {}", lock_file.display());
         let all = RootModules::Selected {
             paths: paths.clone(),

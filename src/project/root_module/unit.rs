@@ -13,7 +13,7 @@ use crate::configuration::{
     self, FileReads, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, OwnCommit, Required,
     Requirements, Resolution, Resolver, RootFiles, RootSource, UnknownCall,
 };
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, Location, Message, Result, RunOption, Severity, SourceFile,
 };
@@ -433,7 +433,7 @@ impl TerragruntUnit {
         let reasons: BTreeSet<_> = distinct.iter().map(|(reason, _)| *reason).collect();
         let shared = format!(
             "the requirements of the unit are not completely known: {}",
-            few(reasons)
+            first_few(reasons)
         );
         let message = Message::naming(&self.root, |root| {
             format!("the requirements of the unit in {root} are not completely known")

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::audited_root::AuditedRoot;
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Message};
 use crate::packages::FilesystemMirror;
 use crate::provider::Dialect;
@@ -42,7 +42,7 @@ fn finding_bundled_packages(directory: &Path, dialect: Dialect) -> Option<Diagno
     }
     let contains = format!(
         "contains packages of {}, which are installed instead of the registry's",
-        few(names)
+        first_few(names)
     );
     let message = Message::naming(directory, |directory| format!("{directory} {contains}"));
     let finding = Diagnostic::finding(Code::BundledPlugins, message)

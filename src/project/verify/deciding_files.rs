@@ -16,7 +16,7 @@ use super::decisions::decision_note;
 use super::file_effect::{Effect, MAX_SIZE};
 use super::local_repositories;
 use crate::configuration::{STORES, StateStorage, is_part_of_configuration};
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::hcl::code_lines::{code, code_lines};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
@@ -159,7 +159,7 @@ fn effect_if_unread(change: &ReviewedChange, path: &Path, kind: DecidingKind) ->
 /// The note, or the finding, about files with the same effect.
 fn finding_about(change: &ReviewedChange, effect: &Effect, paths: &[&Path]) -> Diagnostic {
     let shown: Vec<_> = paths.iter().map(|path| change.shown_path(path)).collect();
-    let names = few(shown.iter().map(|path| path.display()));
+    let names = first_few(shown.iter().map(|path| path.display()));
     let verb = if shown.len() == 1 {
         "differs"
     } else {
@@ -532,9 +532,11 @@ fn effect_of_upload_ignore(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Opt
     if newly_hidden.is_empty() {
         return None;
     }
-    let names = few(newly_hidden
-        .iter()
-        .map(|path| change.shown_path(path).display()));
+    let names = first_few(
+        newly_hidden
+            .iter()
+            .map(|path| change.shown_path(path).display()),
+    );
     let effect = format!("excludes {names} from remote runs");
     Some(Effect::not_decided(&effect))
 }

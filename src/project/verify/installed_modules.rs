@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::configuration::ModuleCall;
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Message, Remedy};
 use crate::lockfile::{Entry, LockedModule};
 use crate::modules::installed::{Installed, Manifest};
@@ -82,9 +82,11 @@ fn reinstall_help() -> Help {
 
 fn finding_not_installed(absent: &[InstalledCopy<'_>], top: &Path) -> Option<Diagnostic> {
     let first = absent.first()?;
-    let names = few(absent
-        .iter()
-        .map(|copy| format!("module \"{}\"", copy.call.key)));
+    let names = first_few(
+        absent
+            .iter()
+            .map(|copy| format!("module \"{}\"", copy.call.key)),
+    );
     let verb = if absent.len() == 1 { "is" } else { "are" };
     let message = Message::naming(top, |top| format!("{names} {verb} not installed in {top}"));
     let warning =
@@ -213,7 +215,7 @@ fn finding_uncalled_records(root: &AuditedRoot<'_>, manifest: &Manifest) -> Opti
     if uncalled.is_empty() {
         return None;
     }
-    let names = few(uncalled.into_iter().map(|key| format!("{key:?}")));
+    let names = first_few(uncalled.into_iter().map(|key| format!("{key:?}")));
     let message = format!(
         "the list of installed modules has {names}, which no call has, so it was not compared"
     );
@@ -327,7 +329,7 @@ fn finding_partly_compared(copy: &InstalledCopy<'_>, files: &[String]) -> Diagno
         entry,
         directory,
     } = copy;
-    let names = few(files.iter().map(|name| format!("{name:?}")));
+    let names = first_few(files.iter().map(|name| format!("{name:?}")));
     let verb = if files.len() == 1 { "was" } else { "were" };
     let message = Message::naming(directory, |directory| {
         let key = &call.key;

@@ -8,7 +8,7 @@ use super::installed_modules;
 use super::requests::{self, LockedRequest};
 use super::requirements::finding_constraints_differ;
 use crate::configuration::ModuleCall;
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Message, Remedy, Result, Severity};
 use crate::lockfile::{
     Entry, EntryKind, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, UNIT_ADDRESS,
@@ -132,7 +132,7 @@ fn finding_missing_lock_file(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> O
         format!("{MODULE_LOCK_FILE_NAME} is missing, so called modules are not locked")
     };
     if let Some(first) = calls.first() {
-        let names = few(calls.iter().map(|call| module_name(&call.key)));
+        let names = first_few(calls.iter().map(|call| module_name(&call.key)));
         let verb = if calls.len() == 1 { "is" } else { "are" };
         let message = Message::naming(path, |path| {
             format!("{path} is missing, so {names} {verb} not locked")

@@ -9,7 +9,7 @@ use super::platforms::{self, ComparedEntry, finding_single_h1, finding_without_h
 use super::platforms_lost::{self, KnownReleases};
 use super::policy;
 use super::requests;
-use crate::diagnostic::words::{enumerate, few};
+use crate::diagnostic::words::{first_few, joined_with_and};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, UpgradeRemedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::{ComparedHashes, ReleaseEvidence};
@@ -449,7 +449,7 @@ impl<'a> EntryCheck<'a> {
             let mut note = format!("compared with {}", list.with);
             // The message contains a single hash.
             if !is_single {
-                note = format!("{note}: {}", few(&list.hashes));
+                note = format!("{note}: {}", first_few(&list.hashes));
             }
             error = error.note(note);
         }
@@ -640,7 +640,7 @@ impl<'a> EntryCheck<'a> {
         );
         let with = lists.iter().map(|list| list.with);
         Diagnostic::finding(Code::HashNotPublished, message)
-            .note(format!("compared with {}", enumerate(with)))
+            .note(format!("compared with {}", joined_with_and(with)))
             .help("find out who changed the version or the hashes, and restore the entry")
     }
 

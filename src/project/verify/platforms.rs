@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::audited_root::{AuditedRoot, VerifiedRoot, finding_at};
-use crate::diagnostic::words::enumerate;
+use crate::diagnostic::words::joined_with_and;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Pattern, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::{Covers, ReleaseEvidence};
@@ -98,7 +98,7 @@ pub(super) fn compare_entry<'a>(
     if !unknown.is_empty() && are_too_few {
         let message = too_few_h1(recorded, unexplained, required.len(), unknown.len());
         let error = finding_at(Code::PlatformNotCovered, message, &entry.block);
-        let error = error.note(format!("required: {}", enumerate(&required)));
+        let error = error.note(format!("required: {}", joined_with_and(&required)));
         findings.push(error.help(root.lock_remedy()).about(&entry.address));
         // The error covers them.
         unknown.clear();
@@ -179,7 +179,7 @@ pub(super) fn add_findings(
     let names = if platforms.is_empty() {
         "all platforms".to_owned()
     } else {
-        enumerate(platforms)
+        joined_with_and(platforms)
     };
     let online = Remedy::Verify {
         online: true,

@@ -4,7 +4,7 @@
 use super::affected::may_be_affected;
 use super::audited_root::AuditedRoot;
 use super::base::{Base, BaseFacts};
-use crate::diagnostic::words::enumerate;
+use crate::diagnostic::words::joined_with_and;
 use crate::diagnostic::{Diagnostic, Location, Pattern, Reason, Severity};
 use crate::lockfile::{Entry, EntryKind as _, LockedModule};
 use crate::modules::locked;
@@ -166,7 +166,7 @@ pub(super) fn finding_new_publisher(
     let name = LockedModule::label_name(&entry.address).into_owned();
     let origin = format!(
         " from {}, which is new: the base locks no module from it",
-        enumerate(&new)
+        joined_with_and(&new)
     );
     let mut known = facts.module_publishers.iter().chain(called);
     let is_host_known = known.any(|known| {

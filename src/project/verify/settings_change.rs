@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::diagnostic::words::enumerate;
+use crate::diagnostic::words::joined_with_and;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::lockfile::{detect_dialect, named_providers};
 use crate::project::reviewed_change::{ReviewedChange, lines};
@@ -204,7 +204,7 @@ impl ReviewedChange {
                     severity: Severity::Note,
                     ..finding
                 };
-                let keys = enumerate(&difference.stricter);
+                let keys = joined_with_and(&difference.stricter);
                 let note = note.at(location, "").note(format!("stricter: {keys}"));
                 Some(note.help("make sure that later changes can meet it"))
             }
@@ -212,7 +212,7 @@ impl ReviewedChange {
                 let message = format!("{shown} {what}; {how}");
                 let mut error = Diagnostic::finding(Code::PolicyChanged, message).at(location, "");
                 if let Some(difference) = difference {
-                    let keys = enumerate(&difference.looser);
+                    let keys = joined_with_and(&difference.looser);
                     error = error.note(format!("may allow more: {keys}"));
                 }
                 Some(error.help("review what it will allow for later changes"))

@@ -6,7 +6,7 @@ use std::mem::take;
 use std::path::PathBuf;
 
 use super::audited_root::{VerifiedRoot, VersionControl};
-use crate::diagnostic::words::{count, few};
+use crate::diagnostic::words::{count, first_few};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::project::root_module::DialectReason;
@@ -96,7 +96,7 @@ fn finding_mixed_dialects(tree: &Tree, roots: &[IndexedRoot<'_>]) -> Option<(usi
         count(others.len(), "root module"),
         other.default_host_name(),
     );
-    let names = few(fewer.iter().map(|fewer| fewer.root.path.display()));
+    let names = first_few(fewer.iter().map(|fewer| fewer.root.path.display()));
     let help = format!(
         "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; \
         else name the dialect of each",
@@ -227,7 +227,7 @@ fn finding_ignored_lock_files(rule: &Location, roots: &[IndexedRoot<'_>]) -> Dia
         [only] => finding.in_root(&only.root.path, false),
         _ => finding.note(format!(
             "root modules: {}",
-            few(roots.iter().map(|indexed| indexed.root.path.display()))
+            first_few(roots.iter().map(|indexed| indexed.root.path.display()))
         )),
     }
 }

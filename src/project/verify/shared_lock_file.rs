@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::audited_root::{AuditedRoot, FileState};
-use crate::diagnostic::words::{MOST_NAMED, few};
+use crate::diagnostic::words::{MOST_NAMED, first_few};
 use crate::diagnostic::{Code, Diagnostic, Location};
 
 /// Warns that OpenTofu and Terraform cannot share a file whose providers not all root modules
@@ -33,7 +33,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
             }
         }
         if requiring.len() < by_root.len() {
-            let addresses = by_requiring.entry(few(requiring)).or_default();
+            let addresses = by_requiring.entry(first_few(requiring)).or_default();
             addresses.push(root.provider_name(address));
         }
     }
@@ -45,13 +45,16 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let tool = root.module.dialect.name();
     let message = format!(
         "{} share the lock file {}, but require different providers",
-        few(paths),
+        first_few(paths),
         lock_file.display()
     );
     let mut warning = Diagnostic::finding(Code::SharedLockFile, message)
         .at(Location::of_file(&root.module.lock_path), "");
     for (requiring, addresses) in by_requiring.iter().take(MOST_NAMED) {
-        warning = warning.note(format!("required only by {requiring}: {}", few(addresses)));
+        warning = warning.note(format!(
+            "required only by {requiring}: {}",
+            first_few(addresses)
+        ));
     }
     let warning = warning.note(format!(
         "{tool} init replaces the link by a file of its own, and {tool} init -lockfile=readonly fails"

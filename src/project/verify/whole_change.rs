@@ -9,7 +9,7 @@ use super::base::BaseFacts;
 use super::deciding_files;
 use super::decisions::{decision_note, removed_roots_note};
 use super::made_unknown::finding_made_unknown;
-use crate::diagnostic::words::few;
+use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::reviewed_change::ReviewedChange;
@@ -128,7 +128,7 @@ fn finding_omitted_files(
     let verb = if names.len() == 1 { "is" } else { "are" };
     let message = format!(
         "{} {verb} changed but not checked out (sparse checkout), so the change was not checked",
-        few(names)
+        first_few(names)
     );
     Some(
         Diagnostic::not_decided(Reason::NotCheckedOut, message).help("git sparse-checkout disable"),
@@ -258,7 +258,7 @@ fn finding_case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
     } else {
         "in case, or in how accents are encoded,"
     };
-    let names = few(shown.iter().map(|path| path.display()));
+    let names = first_few(shown.iter().map(|path| path.display()));
     let message = format!("{names} {verb} only {how} from a path that is read");
     let locations: Vec<_> = shown.iter().map(Location::of_file).collect();
     let note = "file systems of macOS and Windows ignore case, so that it takes the place of the other file there";
