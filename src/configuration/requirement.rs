@@ -28,7 +28,7 @@ pub struct Requirements {
     pub modules: Vec<ModuleDirectory>,
     /// The calls of modules, each followed by the calls in the module that it calls, up to the
     /// limit of calls.
-    pub tree: Vec<CalledModule>,
+    pub call_tree: Vec<CalledModule>,
     /// The calls of modules of other packages and, if a lock file is followed, of local modules.
     pub(crate) calls: Vec<ModuleCall>,
     /// Parts that could not be read although hosts were asked, or that can never be read.
@@ -265,10 +265,10 @@ impl Requirements {
             }
         }
         // Parents are indexes in the tree.
-        let offset = self.tree.len();
-        for mut call in other.tree {
+        let offset = self.call_tree.len();
+        for mut call in other.call_tree {
             call.parent = call.parent.map(|parent| parent + offset);
-            self.tree.push(call);
+            self.call_tree.push(call);
         }
         self.calls.extend(other.calls);
         self.unknown_calls.extend(other.unknown_calls);

@@ -28,7 +28,7 @@ impl Requirements {
     pub fn requirers(&self, address: &ProviderAddress) -> Vec<Requirer<'_>> {
         let declarations = self.declarations_by_directory(address);
         let called: HashSet<&Path> = self
-            .tree
+            .call_tree
             .iter()
             .map(|call| call.directory.as_path())
             .collect();
@@ -52,10 +52,10 @@ impl Requirements {
             }
         }
         // For each call, how many of the calls that lead to it and of itself are listed.
-        let mut listed: Vec<usize> = Vec::with_capacity(self.tree.len());
+        let mut listed: Vec<usize> = Vec::with_capacity(self.call_tree.len());
         let mut seen = HashSet::new();
         let mut with_requirers_below = HashSet::new();
-        for call in &self.tree {
+        for call in &self.call_tree {
             let directory = call.directory.as_path();
             let depth = call.parent.map_or(0, |parent| listed[parent]);
             let all = declarations
@@ -85,8 +85,8 @@ impl Requirements {
             listed.push(depth + usize::from(is_listed));
             let mut above = if is_listed { call.parent } else { None };
             while let Some(parent) = above {
-                with_requirers_below.insert(self.tree[parent].directory.as_path());
-                above = self.tree[parent].parent;
+                with_requirers_below.insert(self.call_tree[parent].directory.as_path());
+                above = self.call_tree[parent].parent;
             }
         }
         requirers

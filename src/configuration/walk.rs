@@ -670,7 +670,7 @@ impl<'a> Walk<'a> {
                 return Targets::Same;
             }
         };
-        if self.result.tree.len() >= MAX_CALLS || self.chain.len() >= MAX_DEPTH {
+        if self.result.call_tree.len() >= MAX_CALLS || self.chain.len() >= MAX_DEPTH {
             self.report_too_many(visit);
             return Targets::Same;
         }
@@ -744,7 +744,7 @@ impl<'a> Walk<'a> {
     /// Adds a call to the tree, and returns its index.
     fn add_node(&mut self, visit: &Visit<'_>, canonical: &Path, is_repeated: bool) -> usize {
         let Calling { caller, call, key } = &visit.calling;
-        let tree = &mut self.result.tree;
+        let tree = &mut self.result.call_tree;
         tree.push(CalledModule {
             address: caller.address_of(call, tree),
             key: (*key).to_owned(),

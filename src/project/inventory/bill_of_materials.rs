@@ -151,7 +151,7 @@ fn unlocked_modules<'a>(required: &'a Requirements, locks: &ModuleLocks) -> Vec<
     }
 
     let mut unlocked = Vec::new();
-    for call in &required.tree {
+    for call in &required.call_tree {
         if !local.contains(call.directory.as_path())
             && !called.contains(&call.key)
             && nearest_locked_module(&call.key, locks).is_none()

@@ -125,7 +125,7 @@ fn without_consequences(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
 }
 
 /// Platforms that the change removes from an entry, according to a finding.
-struct LostPlatforms {
+struct ReportedLoss {
     severity: Severity,
     names: BTreeSet<String>,
 }
@@ -140,7 +140,7 @@ fn without_lost_platforms(findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
             && let [provider] = &finding.providers[..]
             && let Some(pattern) = &finding.pattern
         {
-            let of_entry = LostPlatforms {
+            let of_entry = ReportedLoss {
                 severity: finding.severity,
                 names: pattern.names(PLATFORM),
             };
@@ -157,7 +157,7 @@ fn without_lost_platforms(findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
 /// is about too few hashes, because the loss is the cause.
 fn without_platforms_lost(
     finding: Diagnostic,
-    lost: &HashMap<ProviderAddress, LostPlatforms>,
+    lost: &HashMap<ProviderAddress, ReportedLoss>,
 ) -> Option<Diagnostic> {
     let [provider] = &finding.providers[..] else {
         return Some(finding);

@@ -96,7 +96,13 @@ pub(super) fn compare_entry<'a>(
     let unexplained = known.unexplained(hashes).len();
     let are_too_few = unexplained < unknown.len() || recorded < possible;
     if !unknown.is_empty() && are_too_few {
-        let message = too_few_h1(recorded, unexplained, required.len(), unknown.len());
+        let numbers = H1Numbers {
+            recorded,
+            unexplained,
+            required: required.len(),
+            unknown: unknown.len(),
+        };
+        let message = numbers.too_few_message();
         let error = finding_at(Code::PlatformNotCovered, message, &entry.block);
         let error = error.note(format!("required: {}", joined_with_and(&required)));
         findings.push(error.help(root.lock_remedy()).about(&entry.address));
@@ -110,17 +116,39 @@ pub(super) fn compare_entry<'a>(
     }
 }
 
-/// The message about an entry with fewer `h1:` than required platforms. `unexplained` of the
-/// recorded ones are of no known package, and `unknown` of the required platforms have no known
-/// package.
-fn too_few_h1(recorded: usize, unexplained: usize, required: usize, unknown: usize) -> String {
-    if recorded == 1 {
-        return format!("only 1 h1 is recorded, but {required} platforms are required");
+/// Numbers of the `h1:` of an entry, and of required platforms.
+struct H1Numbers {
+    /// Recorded `h1:`.
+    recorded: usize,
+    /// Recorded `h1:` of no known package.
+    unexplained: usize,
+    /// Required platforms.
+    required: usize,
+    /// Required platforms without a known package.
+    unknown: usize,
+}
+
+impl H1Numbers {
+    /// The message about an entry with too few `h1:` for the required platforms.
+    fn too_few_message(&self) -> String {
+        let Self {
+            recorded,
+            unexplained,
+            required,
+            unknown,
+        } = self;
+        if *recorded == 1 {
+            return format!("only 1 h1 is recorded, but {required} platforms are required");
+        }
+        if recorded < required {
+            return format!(
+                "only {recorded} h1 are recorded, but {required} platforms are required"
+            );
+        }
+        format!(
+            "only {unexplained} of {recorded} h1 can be for {unknown} of the required platforms"
+        )
     }
-    if recorded < required {
-        return format!("only {recorded} h1 are recorded, but {required} platforms are required");
-    }
-    format!("only {unexplained} of {recorded} h1 can be for {unknown} of the required platforms")
 }
 
 /// Compares an entry with all platforms of its release, which are unknown.

@@ -35,7 +35,7 @@ pub(super) fn refused_calls<'a>(root: &'a AuditedRoot<'_>) -> Vec<(&'a ModuleCal
     }
     for call in root.declared.package_calls() {
         // A module that is installed is read where it is.
-        let mut read_modules = root.declared.tree.iter();
+        let mut read_modules = root.declared.call_tree.iter();
         if call.module.is_some() || read_modules.any(|called| called.key == call.key) {
             continue;
         }
