@@ -452,7 +452,7 @@ impl Walk<'_> {
         self.add_unknown(calling);
         let error = calling
             .error(Code::ModuleNotInstalled, message)
-            .shared(shared);
+            .with_shared_message(shared);
         let cause = unknown
             .location
             .as_ref()

@@ -182,7 +182,7 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: boo
         Diagnostic::error(Code::ModuleNotInstalled, message)
             .help(help.and(RunOption::AllowMissingModules))
     };
-    diagnostic = diagnostic.shared(format!(
+    diagnostic = diagnostic.with_shared_message(format!(
         "called modules {what}, so what they require is not known"
     ));
 

@@ -417,7 +417,8 @@ impl Requirement {
     /// Adds the locations of the declarations to a diagnostic.
     pub(crate) fn at_declarations(&self, mut diagnostic: Diagnostic) -> Diagnostic {
         for declaration in &self.declarations {
-            diagnostic = declaration.mark(diagnostic, &declaration.location, "required here");
+            diagnostic =
+                declaration.add_location(diagnostic, &declaration.location, "required here");
         }
         diagnostic
     }
@@ -439,7 +440,7 @@ impl Declaration {
     }
 
     /// Adds one of its locations to a diagnostic, after the call that leads to its module.
-    pub(crate) fn mark(
+    pub(crate) fn add_location(
         &self,
         diagnostic: Diagnostic,
         location: &Location,

@@ -237,7 +237,7 @@ impl Diagnostic {
 
     /// Sets the message that several root modules share.
     #[must_use]
-    pub fn shared(self, message: impl Into<String>) -> Self {
+    pub fn with_shared_message(self, message: impl Into<String>) -> Self {
         Self {
             shared_message: Some(message.into()),
             ..self

@@ -263,7 +263,7 @@ impl Session<'_> {
         let message = format!("{} has no {MODULE_LOCK_FILE_NAME}", root.path().display());
         let help = Help::text("make one with ").and(Remedy::LockModules);
         let error = Diagnostic::error(Code::ModuleNotInstalled, message);
-        let error = error.shared(format!("there is no {MODULE_LOCK_FILE_NAME}"));
+        let error = error.with_shared_message(format!("there is no {MODULE_LOCK_FILE_NAME}"));
         Err(error.help(help).into())
     }
 }

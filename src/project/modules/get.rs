@@ -106,7 +106,7 @@ impl Session<'_> {
             let help = Help::text("make one with ").and(Remedy::LockModules);
             let error = Diagnostic::error(Code::ModuleNotInstalled, message);
             return Err(error
-                .shared(format!("there is no {MODULE_LOCK_FILE_NAME}"))
+                .with_shared_message(format!("there is no {MODULE_LOCK_FILE_NAME}"))
                 .help(help)
                 .into());
         }

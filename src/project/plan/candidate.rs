@@ -99,7 +99,7 @@ impl Candidate<'_> {
     fn not_found(&self, mut error: Diagnostic, meant: Option<&str>) -> Diagnostic {
         for declaration in &self.requirement.declarations {
             let location = declaration.source.as_ref().unwrap_or(&declaration.location);
-            error = declaration.mark(error, location, "required here");
+            error = declaration.add_location(error, location, "required here");
         }
         let is_implied = is_only_implied(self.requirement);
         if is_implied {
@@ -368,7 +368,7 @@ impl Candidate<'_> {
                     ),
                     None => format!("no version meets {}", declaration.constraints),
                 };
-                error = declaration.mark(error, location, text);
+                error = declaration.add_location(error, location, text);
             }
         }
         let names_prerelease = constraints
@@ -456,7 +456,7 @@ fn at_versions<'a>(
 ) -> Diagnostic {
     for declaration in declarations {
         if let Some(version) = &declaration.version {
-            error = declaration.mark(error, version, "asked for here");
+            error = declaration.add_location(error, version, "asked for here");
         }
     }
     error

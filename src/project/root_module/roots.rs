@@ -145,9 +145,9 @@ impl Selection {
             .first()
             .map_or(Path::new("."), PathBuf::as_path);
         if Tree::Work.is_dir(first) {
-            normal(first)
+            without_leading_dot(first)
         } else {
-            first.parent().map(normal).unwrap_or_default()
+            first.parent().map(without_leading_dot).unwrap_or_default()
         }
     }
 }
@@ -433,7 +433,7 @@ const NAMES_OF_MODULES: [&str; 11] = [
 ];
 
 /// Returns a directory without a redundant `.` in front.
-pub(in crate::project) fn normal(directory: &Path) -> PathBuf {
+pub(in crate::project) fn without_leading_dot(directory: &Path) -> PathBuf {
     let below = directory.strip_prefix(".").unwrap_or(directory);
     if below.as_os_str().is_empty() {
         PathBuf::from(".")

@@ -405,7 +405,9 @@ impl TerragruntUnit {
         });
         let error = Diagnostic::error(Code::ModuleNotInstalled, message);
         let error = error.help(help);
-        self.at_source(error.shared("the module of the unit is remote and was not fetched"))
+        self.at_source(
+            error.with_shared_message("the module of the unit is remote and was not fetched"),
+        )
     }
 
     /// Returns the warning that the requirements of the unit are not completely known, with each
@@ -441,7 +443,7 @@ impl TerragruntUnit {
         let mut warning = Diagnostic::warning(Code::RequirementsNotKnown, message)
             .note("the entries and constraints of the lock file are treated as required")
             .help("terragrunt init -lockfile=readonly checks all of them")
-            .shared(shared);
+            .with_shared_message(shared);
         for (reason, location) in distinct {
             warning = match location {
                 Some(location) => warning.at(location.clone(), reason),

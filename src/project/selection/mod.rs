@@ -15,7 +15,8 @@ use super::coverage::{DirectoryKind, RootStatus};
 use super::filter::Filter;
 use super::reviewed_change::ReviewedChange;
 use super::root_module::roots::{
-    FoundRoot, OtherDirectories, Roots, Selection, is_among_modules, joined, kind_of, normal,
+    FoundRoot, OtherDirectories, Roots, Selection, is_among_modules, joined, kind_of,
+    without_leading_dot,
 };
 use super::root_module::unit::TerragruntUnit;
 use super::root_module::{LOCK_STACK, MissingModules, RootModule};
@@ -50,7 +51,7 @@ impl Session<'_> {
         for selected in selection.paths() {
             let path = &self.without_links(selected);
             if tree.is_dir(path) && selection.recursive {
-                let start = normal(path);
+                let start = without_leading_dot(path);
                 // The current directory is the default.
                 let is_named = start != Path::new(".") && !selection.paths.is_empty();
                 let origin = if is_named {
@@ -65,7 +66,7 @@ impl Session<'_> {
                 others.skipped_by_name.extend(below.others.skipped_by_name);
                 others.without_sign.extend(below.others.without_sign);
             } else if tree.is_dir(path) {
-                let root = self.root_in(normal(path));
+                let root = self.root_in(without_leading_dot(path));
                 copied_lock_files.extend(copied_lock_files_in(tree, &root));
                 found.push(FoundRoot {
                     is_explicit: true,
@@ -141,14 +142,14 @@ impl Session<'_> {
             directory = parent;
             name = path.file_name();
         }
-        let directory = normal(directory);
+        let directory = without_leading_dot(directory);
         if !directory.ancestors().any(|above| tree.is_symlink(above)) {
             return path.to_owned();
         }
         let Ok(canonical) = self.canonical(&directory) else {
             return path.to_owned();
         };
-        let shown = normal(&self.environment.shown_path(&canonical));
+        let shown = without_leading_dot(&self.environment.shown_path(&canonical));
         match name {
             Some(name) => shown.join(name),
             None => shown,
@@ -167,7 +168,7 @@ impl Session<'_> {
             return Ok(vec![directory]);
         }
         let tested = match (directory.file_name(), directory.parent()) {
-            (Some(_), Some(above)) => normal(above),
+            (Some(_), Some(above)) => without_leading_dot(above),
             // The current directory.
             _ => super::join(&directory, Path::new("..")),
         };
@@ -180,7 +181,7 @@ impl Session<'_> {
     /// Returns the directory of a file. A change under review may have deleted a configuration
     /// file.
     fn directory_of_file(&self, path: &Path) -> Result<PathBuf> {
-        let directory = path.parent().map(normal).unwrap_or_default();
+        let directory = path.parent().map(without_leading_dot).unwrap_or_default();
         let tree = self.tree();
         if tree.exists(path) || (is_configuration(path) && tree.is_dir(&directory)) {
             return Ok(directory);
@@ -433,7 +434,7 @@ impl Session<'_> {
                 directory = path.parent();
             }
             if let Some(directory) = directory
-                && let Ok(canonical) = self.canonical(&normal(directory))
+                && let Ok(canonical) = self.canonical(&without_leading_dot(directory))
             {
                 removed.extend(change.removed_lock_files(|root| root == canonical));
             }

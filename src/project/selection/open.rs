@@ -9,7 +9,7 @@ use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::coverage::DirectoryKind;
 use crate::project::event::Event;
 use crate::project::root_module::locked_calls;
-use crate::project::root_module::roots::{FoundRoot, Roots, kind_of, normal};
+use crate::project::root_module::roots::{FoundRoot, Roots, kind_of, without_leading_dot};
 use crate::project::root_module::unit::TerragruntUnit;
 use crate::project::root_module::{DialectReason, MissingModules, OtherReading, RootModule};
 use crate::project::session::Session;
@@ -63,7 +63,7 @@ impl Session<'_> {
     /// # Errors
     /// The same as for [`Session::open`].
     pub fn open_as(&self, path: &Path, dialect: Dialect) -> Result<RootModule> {
-        let mut found = [self.root_in(normal(path))];
+        let mut found = [self.root_in(without_leading_dot(path))];
         self.find_sharing(&mut found);
         self.note_cloud_host(&found[0]);
         Ok(RootModule {

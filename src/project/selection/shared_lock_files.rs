@@ -11,7 +11,9 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::root_module::linked_lock_files::{Linked, own_directory};
 use crate::project::root_module::locked_calls;
-use crate::project::root_module::roots::{FoundRoot, SharedFiles, SharingRoot, kind_of, normal};
+use crate::project::root_module::roots::{
+    FoundRoot, SharedFiles, SharingRoot, kind_of, without_leading_dot,
+};
 use crate::project::root_module::{DialectReason, MissingModules, ReadingOptions, RootModule};
 use crate::project::session::Session;
 use crate::provider::Dialect;
@@ -125,7 +127,7 @@ impl Session<'_> {
     /// Returns the directory of a root module with a lock file, given by a path: that of the file,
     /// or, without a configuration there, one with a link to the file.
     pub fn root_of_lock_file(&self, path: &Path) -> PathBuf {
-        let directory = path.parent().map(normal).unwrap_or_default();
+        let directory = path.parent().map(without_leading_dot).unwrap_or_default();
         let Ok(canonical) = self.canonical(&directory) else {
             return directory;
         };
@@ -144,7 +146,7 @@ impl Session<'_> {
             self.repositories
                 .around_lock_file(&canonical, &linked.file, &self.environment);
         match repository.linked_lock_files().links_to(&linked).next() {
-            Some(root) => normal(&self.environment.shown_path(root)),
+            Some(root) => without_leading_dot(&self.environment.shown_path(root)),
             None => directory,
         }
     }
@@ -169,7 +171,7 @@ impl Session<'_> {
         for directory in links.chain(own_directory(file)) {
             // Most root modules have a lock file of their own.
             if directory != canonical {
-                let shown = normal(&self.environment.shown_path(directory));
+                let shown = without_leading_dot(&self.environment.shown_path(directory));
                 others.insert(directory.to_owned(), shown);
             }
         }

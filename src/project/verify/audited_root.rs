@@ -109,7 +109,7 @@ impl<'a> Named<'a> {
                 Some(source) if points_at_source => source,
                 _ => &declaration.location,
             };
-            finding = declaration.mark(finding, location, "required here");
+            finding = declaration.add_location(finding, location, "required here");
         }
         finding.labels.extend(others);
         finding.about(self.address)

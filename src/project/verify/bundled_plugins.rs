@@ -46,7 +46,7 @@ fn finding_bundled_packages(directory: &Path, dialect: Dialect) -> Option<Diagno
     );
     let message = Message::naming(directory, |directory| format!("{directory} {contains}"));
     let finding = Diagnostic::finding(Code::BundledPlugins, message)
-        .shared(format!("{BUNDLED} {contains}"))
+        .with_shared_message(format!("{BUNDLED} {contains}"))
         .help("remove this directory, or name a mirror in the CLI configuration");
     Some(finding)
 }

@@ -20,7 +20,7 @@ use crate::lockfile::{
 use crate::project::coverage::DirectoryKind;
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::DialectReason;
-use crate::project::root_module::roots::normal;
+use crate::project::root_module::roots::without_leading_dot;
 
 /// Returns a note for each decision about a root module that the change makes.
 pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
@@ -391,8 +391,12 @@ pub(super) fn removed_roots_note(
     directory: &Path,
     roots: &BTreeSet<&Path>,
 ) -> Diagnostic {
-    let name = |path: &Path| normal(change.shown_path(path)).display().to_string();
-    let location = Location::of_file(normal(change.shown_path(directory)));
+    let name = |path: &Path| {
+        without_leading_dot(change.shown_path(path))
+            .display()
+            .to_string()
+    };
+    let location = Location::of_file(without_leading_dot(change.shown_path(directory)));
     let mut notes = Vec::new();
     for root in roots {
         notes.push(match moved_to(change, root) {

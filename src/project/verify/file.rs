@@ -76,11 +76,11 @@ fn findings_about_missing_lock_file(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
             format!("{path} is missing, and the configuration requires {required}")
         });
         let finding = Diagnostic::finding(Code::LockFileMissing, message)
-            .shared(format!(
+            .with_shared_message(format!(
                 "{LOCK_FILE_NAME} is missing, and the configuration requires providers"
             ))
             .help(root.lock_remedy());
-        findings.push(first.mark(finding, &first.location, "required here"));
+        findings.push(first.add_location(finding, &first.location, "required here"));
     }
     if *is_incomplete {
         for warning in warnings {
@@ -213,7 +213,7 @@ fn about_file(path: &Path, name: &str, what: &str) -> Diagnostic {
     let message = format!("{what} {}", path.display());
     let finding =
         Diagnostic::finding(Code::UntrackedLockFile, message).at(Location::of_file(path), "");
-    finding.shared(format!("{what} {name}"))
+    finding.with_shared_message(format!("{what} {name}"))
 }
 
 /// Faults of hashes that are visible in the file.

@@ -137,7 +137,8 @@ fn finding_missing_lock_file(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> O
         let message = Message::naming(path, |path| {
             format!("{path} is missing, so {names} {verb} not locked")
         });
-        let finding = Diagnostic::finding(Code::ModuleNotLocked, message).shared(shared);
+        let finding =
+            Diagnostic::finding(Code::ModuleNotLocked, message).with_shared_message(shared);
         return Some(first.at_call(finding).help(Remedy::LockModules));
     }
 
@@ -146,7 +147,7 @@ fn finding_missing_lock_file(root: &AuditedRoot<'_>, calls: &[&ModuleCall]) -> O
         return None;
     }
     let message = Message::naming(path, |path| format!("{path} {REQUIRED}"));
-    let finding = Diagnostic::finding(Code::ModuleNotLocked, message).shared(shared);
+    let finding = Diagnostic::finding(Code::ModuleNotLocked, message).with_shared_message(shared);
     Some(finding.help(Remedy::LockModules))
 }
 

@@ -89,7 +89,7 @@ fn compare_entry(
         let mut error = finding_at(code, message, entry.version());
         for declaration in &requirement.declarations {
             if !declaration.constraints.allows(version) {
-                error = declaration.mark(error, &declaration.location, "asked for here");
+                error = declaration.add_location(error, &declaration.location, "asked for here");
             }
         }
         return Some(error.help(Remedy::upgrade(name)));
