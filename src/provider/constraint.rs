@@ -160,7 +160,7 @@ impl Constraint {
         if let Some((first, _)) = text.split_once(char::is_whitespace) {
             return Err(ConstraintError::MissingComma(first.to_owned()));
         }
-        let (boundary, written) =
+        let (boundary, numbers_written) =
             Version::parse_partial(text).map_err(|error| ConstraintError::Version {
                 term: term.to_owned(),
                 error,
@@ -173,7 +173,7 @@ impl Constraint {
             "<" => Operator::Less,
             "<=" => Operator::LessOrEqual,
             // The last number that is written may grow, so `~> 1.2.0` differs from `~> 1.2`.
-            "~>" if written == 3 => Operator::PessimisticPatch,
+            "~>" if numbers_written == 3 => Operator::PessimisticPatch,
             "~>" => Operator::PessimisticMinor,
             found => {
                 return Err(ConstraintError::UnknownOperator {
@@ -184,10 +184,12 @@ impl Constraint {
         Ok(Self { operator, boundary })
     }
 
+    /// Parses a term by the rules for versions of modules, which are looser: spaces and a `v` may
+    /// stand before the version, and `~> 1` allows every later major version.
     fn parse_for_module(term: &str) -> Result<Self, ConstraintError> {
         let start = term.find(char::is_alphanumeric).unwrap_or(term.len());
-        let (operator, version) = term.split_at(start);
-        let operator = operator.trim();
+        let (symbol, version) = term.split_at(start);
+        let operator = symbol.trim();
         let written = version.strip_prefix('v').unwrap_or(version);
         // What `~>` allows depends on how many numbers are written.
         let numbers = if operator == "~>" {
@@ -245,8 +247,8 @@ impl ConstraintList {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        let list = text.trim();
-        let list = list.strip_suffix(',').unwrap_or(list);
+        let trimmed = text.trim();
+        let list = trimmed.strip_suffix(',').unwrap_or(trimmed);
         // The author of a configuration decides how many terms it has, and comparing them with a
         // policy takes quadratic time.
         if list.split(',').nth(MOST_TERMS).is_some() {

@@ -35,7 +35,7 @@ impl Platform {
     }
 
     /// The platform that a text with other names than Go's means, such as `macos_arm64`,
-    /// `linux-amd64` or `Windows_x86_64`.
+    /// `linux-amd64` or `Windows_x86_64`; `None` if it means none.
     fn meant_by(text: &str) -> Option<Self> {
         let words = text.to_ascii_lowercase().replace(['-', '/'], "_");
         let (os, arch) = words.split_once('_')?;

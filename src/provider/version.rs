@@ -119,13 +119,13 @@ impl Version {
         }
         let (numbers, prerelease) = split_suffix(rest, '-');
         let mut parsed = [0u64; 3];
-        let mut written = 0;
+        let mut numbers_written = 0;
         for part in numbers.split('.') {
-            if written == 3 {
+            if numbers_written == 3 {
                 return Err(VersionError::TooManyNumbers);
             }
-            parsed[written] = parse_number(part)?;
-            written += 1;
+            parsed[numbers_written] = parse_number(part)?;
+            numbers_written += 1;
         }
         let [major, minor, patch] = parsed;
         let prerelease = identifiers(prerelease)?;
@@ -138,7 +138,7 @@ impl Version {
                 prerelease,
                 metadata,
             },
-            written,
+            numbers_written,
         ))
     }
 }
@@ -225,8 +225,8 @@ impl FromStr for Version {
     /// Parses the canonical text of a version, the only form in a lock file: `1.5.0`, not `v1.5.0`
     /// or `1.5`.
     fn from_str(text: &str) -> Result<Self, VersionError> {
-        let (version, written) = Self::parse_partial(text)?;
-        if written < 3 || version.to_string() != text {
+        let (version, numbers_written) = Self::parse_partial(text)?;
+        if numbers_written < 3 || version.to_string() != text {
             return Err(VersionError::NotCanonical(version));
         }
         Ok(version)

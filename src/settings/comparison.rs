@@ -580,10 +580,11 @@ fn level_with(
 ) -> Option<Severity> {
     let mut files = Vec::new();
     for levels in file {
-        let mut list = Vec::new();
-        list.extend(table.cloned());
-        list.push(levels.levels.clone());
-        files.push(list);
+        // A table for paths precedes the levels of the whole file.
+        let mut of_file = Vec::new();
+        of_file.extend(table.cloned());
+        of_file.push(levels.levels.clone());
+        files.push(of_file);
     }
     for levels in above {
         files.push(vec![levels.levels.clone()]);

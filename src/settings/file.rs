@@ -152,7 +152,7 @@ impl Settings {
                 Err(error) => errors.push(invalid(source, text.span(), error.to_string())),
             }
         }
-        let without_platforms = missing_platforms(without_platforms, source, &mut errors);
+        let without_platforms = platforms_without_package(without_platforms, source, &mut errors);
         rules.source = Some(Arc::clone(source));
         // Paths in the file are relative to its directory.
         let base = path.parent().map(Path::to_owned).unwrap_or_default();
@@ -172,7 +172,7 @@ impl Settings {
             },
         );
         let settings = Self {
-            verify: vec![verify.levels(&rules, base.clone(), source, &mut errors)],
+            verify: vec![verify.into_file_levels(&rules, base.clone(), source, &mut errors)],
             dialect,
             platforms,
             without_platforms,
@@ -190,7 +190,7 @@ impl Settings {
 }
 
 /// Reads the table of platforms for which providers have no package.
-fn missing_platforms(
+fn platforms_without_package(
     table: BTreeMap<Spanned<String>, Vec<Spanned<PlatformName>>>,
     source: &Arc<SourceFile>,
     errors: &mut Diagnostics,
@@ -241,16 +241,16 @@ fn key_meant(message: &str) -> Option<&str> {
 }
 
 impl VerifyTable {
-    /// A file denies what its policy forbids, unless it sets another level itself. So a nearer file
-    /// cannot allow it.
-    fn levels(
+    /// The levels of a file. It denies what its policy forbids, unless it sets a different level
+    /// itself, so that a nearer file cannot allow it.
+    fn into_file_levels(
         self,
         policy: &Rules,
         base: PathBuf,
         source: &Arc<SourceFile>,
         errors: &mut Diagnostics,
     ) -> FileLevels {
-        let mut own = levels(self.deny, self.warn, self.allow, source, errors);
+        let mut own = levels_of_table(self.deny, self.warn, self.allow, source, errors);
         let code = Code::ModuleRefFloating;
         if policy.pin_modules && !own.names(code) {
             own.0.push(LevelOverride::Deny(Denied::Code(code)));
@@ -259,7 +259,7 @@ impl VerifyTable {
         for table in self.paths {
             paths.push(PathLevels {
                 paths: table.paths,
-                levels: levels(table.deny, table.warn, table.allow, source, errors),
+                levels: levels_of_table(table.deny, table.warn, table.allow, source, errors),
             });
         }
         FileLevels {
@@ -270,8 +270,8 @@ impl VerifyTable {
     }
 }
 
-/// The levels of a table, in which a finding has one level.
-fn levels(
+/// The levels of a table. A finding that is listed twice is an error.
+fn levels_of_table(
     deny: Vec<Spanned<Denied>>,
     warn: Vec<Spanned<Loosened>>,
     allow: Vec<Spanned<Loosened>>,

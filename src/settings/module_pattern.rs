@@ -33,7 +33,7 @@ pub struct ModulePattern {
     host: Option<Hostname>,
     parts: Vec<String>,
     /// Whether a `*` follows the parts.
-    is_open: bool,
+    has_wildcard: bool,
 }
 
 /// Error of a text that is not a pattern of modules.
@@ -80,8 +80,8 @@ impl FromStr for ModulePattern {
         }
 
         let mut parts: Vec<&str> = rest.split('/').collect();
-        let mut is_open = parts.last() == Some(&"*");
-        if is_open {
+        let mut has_wildcard = parts.last() == Some(&"*");
+        if has_wildcard {
             parts.pop();
         }
         if parts.iter().any(|part| part.contains('*')) || parts.is_empty() {
@@ -100,21 +100,22 @@ impl FromStr for ModulePattern {
             host = Some(parsed.map_err(|_| ModulePatternError::Part(text.to_owned()))?);
         }
 
-        let is_of_owners = host
+        let is_owner_host = host
             .as_ref()
             .is_some_and(|host| OWNER_HOSTS.contains(&host.as_ascii()));
-        if is_of_owners && parts.len() > 2 {
+        if is_owner_host && parts.len() > 2 {
             return Err(ModulePatternError::Directory(text.to_owned()));
         }
         // A repository always includes its directories.
-        if is_of_owners && parts.len() == 2 {
-            is_open = false;
+        if is_owner_host && parts.len() == 2 {
+            has_wildcard = false;
         }
-        if parts.is_empty() && !is_open {
+        if parts.is_empty() && !has_wildcard {
             return Err(ModulePatternError::HostOnly(text.to_owned()));
         }
-        let is_owner = is_of_owners || host.is_none() || host.as_ref().is_some_and(is_gitlab);
-        if is_owner && parts.len() == 1 && !is_open {
+        let begins_with_owner =
+            is_owner_host || host.is_none() || host.as_ref().is_some_and(is_gitlab);
+        if begins_with_owner && parts.len() == 1 && !has_wildcard {
             return Err(ModulePatternError::OwnerOnly(text.to_owned()));
         }
         // Both spellings of an address fetch the same repository.
@@ -127,7 +128,7 @@ impl FromStr for ModulePattern {
             unencrypted,
             host,
             parts: parts.into_iter().map(str::to_owned).collect(),
-            is_open,
+            has_wildcard,
         })
     }
 }
@@ -153,7 +154,7 @@ impl ModulePattern {
         {
             return false;
         }
-        let is_long_enough = if self.is_open {
+        let is_long_enough = if self.has_wildcard {
             origin.parts.len() > self.parts.len()
         } else {
             origin.parts.len() == self.parts.len()
@@ -183,9 +184,9 @@ impl ModulePattern {
             return true;
         }
         let is_of_same_host = self.unencrypted == other.unencrypted && self.host == other.host;
-        is_of_same_host && self.is_open && other.parts.starts_with(&self.parts) && {
+        is_of_same_host && self.has_wildcard && other.parts.starts_with(&self.parts) && {
             let has_more = other.parts.len() > self.parts.len();
-            has_more || other.is_open
+            has_more || other.has_wildcard
         }
     }
 }

@@ -238,14 +238,14 @@ impl Settings {
             return Ok(own);
         };
         let Some(table) = &own.cache else {
-            return Ok(own.below(inherited));
+            return Ok(own.with_inherited(inherited));
         };
         let error = not_topmost(table, &shown(topmost));
         // The base has a file that cannot be used. A change that repairs it must not fail because
         // of it.
         match files.repaired(directory, error.clone().into(), shown)? {
             OwnSettings::Read(repaired) if repaired.cache.is_none() => {
-                Ok(repaired.below(inherited))
+                Ok(repaired.with_inherited(inherited))
             }
             OwnSettings::None => Ok(inherited),
             _ => Err(error.into()),
@@ -299,7 +299,7 @@ impl Settings {
     }
 
     /// Completes these settings with the settings of a file further up.
-    fn below(mut self, above: Self) -> Self {
+    fn with_inherited(mut self, above: Self) -> Self {
         self.paths.extend(above.paths);
         self.of_other_users.extend(above.of_other_users);
         self.roots.extend(above.roots);

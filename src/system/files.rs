@@ -286,10 +286,12 @@ impl<'a> Reserved<'a> {
             .and_then(|()| file.as_file().sync_all())
             .map_err(|error| not_written(self.path, &error))?;
         // An edit since the file was read must not be lost.
-        if !holds(&self.target, expected_old)
+        if !has_content(&self.target, expected_old)
             .map_err(|error| Diagnostic::io("read", &self.target, &error))?
         {
-            return Err(WriteError::Changed(changed(self.path).into()));
+            return Err(WriteError::Changed(
+                changed_by_other_program(self.path).into(),
+            ));
         }
         let persisted = if replaces {
             rename(file, &self.target)
@@ -300,7 +302,9 @@ impl<'a> Reserved<'a> {
                 .map_err(|error| error.error)
         };
         persisted.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => WriteError::Changed(changed(self.path).into()),
+            ErrorKind::AlreadyExists => {
+                WriteError::Changed(changed_by_other_program(self.path).into())
+            }
             _ => not_written(self.path, &error).into(),
         })
     }
@@ -396,7 +400,7 @@ fn keep_access(_: &File, _: &fs::Metadata) -> io::Result<()> {
 }
 
 /// Whether a file contains exactly these bytes, or with `None`, whether there is no file.
-fn holds(path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
+fn has_content(path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
     match read(path, expected.map_or(0, <[u8]>::len) as u64) {
         Ok(bytes) => Ok(expected == Some(bytes.as_slice())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(expected.is_none()),
@@ -428,7 +432,7 @@ pub(crate) fn write_all<'a>(
     let mut written: Vec<&FileChange> = Vec::new();
     for change in changes {
         if let Err(error) = replace(&change.path, change.old.as_deref(), &change.new) {
-            return Err(restored(&written, error));
+            return Err(restore_after_error(&written, error));
         }
         written.push(change);
     }
@@ -436,9 +440,9 @@ pub(crate) fn write_all<'a>(
     Ok(())
 }
 
-/// Gives written files their old content back after an error, to which a note for each file that
-/// could not be restored is added.
-fn restored(written: &[&FileChange], error: WriteError) -> WriteError {
+/// Gives written files their old content back after an error. Returns the error, with a note for
+/// each file that could not be restored.
+fn restore_after_error(written: &[&FileChange], error: WriteError) -> WriteError {
     let mut notes = Vec::new();
     for FileChange { path, old, new } in written {
         let is_restored = match old {
@@ -499,7 +503,7 @@ fn is_read_only(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly())
 }
 
-fn changed(path: &Path) -> Diagnostic {
+fn changed_by_other_program(path: &Path) -> Diagnostic {
     let message = Message::naming(path, |path| {
         format!("{path} was changed by another program after it was read; nothing was written")
     });

@@ -23,13 +23,16 @@ pub(crate) struct Followed {
     pub(crate) passes_git: bool,
 }
 
-/// Follows the links of `path` in a tree, relative to `top`. Returns `None` if there are more than
-/// [`MOST_LINKS`] of them.
+/// Resolves the symbolic links on `path` in a tree. The path, and the result, are relative to
+/// `top`. `None` if there are more than [`MOST_LINKS`] links.
 ///
 /// # Errors
 /// A link cannot be read.
 pub(crate) fn follow(tree: &Tree, top: &Path, path: &Path) -> io::Result<Option<Followed>> {
-    let (mut found, mut is_outside, mut passes_git, mut links) = (PathBuf::new(), false, false, 0);
+    let mut found = PathBuf::new();
+    let mut is_outside = false;
+    let mut passes_git = false;
+    let mut links = 0;
     let mut rest: VecDeque<OsString> = parts(path).collect();
     while let Some(part) = rest.pop_front() {
         match Path::new(&part).components().next() {
@@ -66,7 +69,9 @@ pub(crate) fn follow(tree: &Tree, top: &Path, path: &Path) -> io::Result<Option<
         }
         let target = tree.read_link(&here)?;
         found.pop();
-        parts(&target).rev().for_each(|part| rest.push_front(part));
+        for part in parts(&target).rev() {
+            rest.push_front(part);
+        }
     }
     Ok(Some(Followed {
         path: found,

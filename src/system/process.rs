@@ -115,7 +115,7 @@ pub(crate) fn run_interactively<T>(
         }
         is_late
     });
-    let outcome = exchange(&mut stdin, &mut BufReader::with_capacity(64 << 10, stdout));
+    let result = exchange(&mut stdin, &mut BufReader::with_capacity(64 << 10, stdout));
     // The exchange has ended, so the watch stops waiting for the time limit.
     drop(sender);
     let is_late = watch.join().unwrap_or(false);
@@ -129,16 +129,12 @@ pub(crate) fn run_interactively<T>(
     if is_late {
         return Err(timed_out(time_limit));
     }
-    if is_out_of_processor_time(&Finished {
-        status,
-        stdout: Vec::new(),
-        stderr: Vec::new(),
-    }) {
+    if is_killed_for_processor_time(status) {
         return Err(Failure::Other(
             "was stopped because there is too much in it to read".to_owned(),
         ));
     }
-    Ok(outcome)
+    Ok(result)
 }
 
 /// A command with a limit of processor time, which also applies to each program that it starts.
@@ -160,12 +156,16 @@ pub(crate) fn with_processor_time(program: &Path, _: Duration) -> Command {
 /// Whether the program reports that the limit of [`with_processor_time`] ended it or a program that
 /// it started.
 pub(crate) fn is_out_of_processor_time(finished: &Finished) -> bool {
+    is_killed_for_processor_time(finished.status)
+        || one_line(&finished.stderr).contains(&format!("died of signal {SIGXCPU}"))
+}
+
+fn is_killed_for_processor_time(status: ExitStatus) -> bool {
     #[cfg(unix)]
-    let signal = std::os::unix::process::ExitStatusExt::signal(&finished.status);
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
     #[cfg(not(unix))]
     let signal = None;
     signal == Some(SIGXCPU)
-        || one_line(&finished.stderr).contains(&format!("died of signal {SIGXCPU}"))
 }
 
 fn not_started(error: &io::Error) -> Failure {

@@ -148,7 +148,7 @@ impl Tree {
             Self::Copied(copies) => return copies.tree.read(&copies.original(path), limit),
             Self::Revision(overlay) => overlay,
         };
-        let found = overlay.find(path, LastLink::Followed)?;
+        let found = overlay.follow(path, LastLink::Followed)?;
         match found.node {
             Node::Work(_) => files::read(&found.path, limit),
             Node::Blob(name) => (overlay.read)(&name, limit),
@@ -167,7 +167,7 @@ impl Tree {
             Self::Work => entries_on_disk(directory),
             Self::Copied(copies) => copies.tree.entries(&copies.original(directory)),
             Self::Revision(overlay) => {
-                let found = overlay.find(directory, LastLink::Followed)?;
+                let found = overlay.follow(directory, LastLink::Followed)?;
                 overlay.entries(&found)
             }
         }
@@ -179,7 +179,7 @@ impl Tree {
             Self::Work => Some(kind_of(fs::metadata(path).ok()?.file_type())),
             Self::Copied(copies) => copies.tree.kind(&copies.original(path)),
             Self::Revision(overlay) => {
-                Some(overlay.find(path, LastLink::Followed).ok()?.node.kind())
+                Some(overlay.follow(path, LastLink::Followed).ok()?.node.kind())
             }
         }
     }
@@ -189,7 +189,7 @@ impl Tree {
         match self {
             Self::Work => Some(kind_of(fs::symlink_metadata(path).ok()?.file_type())),
             Self::Copied(copies) => copies.tree.own_kind(&copies.original(path)),
-            Self::Revision(overlay) => Some(overlay.find(path, LastLink::Kept).ok()?.node.kind()),
+            Self::Revision(overlay) => Some(overlay.follow(path, LastLink::Kept).ok()?.node.kind()),
         }
     }
 
@@ -199,7 +199,7 @@ impl Tree {
         let metadata = match self {
             Self::Work => fs::symlink_metadata(path).map(drop),
             Self::Copied(copies) => return copies.tree.is_missing(&copies.original(path)),
-            Self::Revision(overlay) => overlay.find(path, LastLink::Kept).map(drop),
+            Self::Revision(overlay) => overlay.follow(path, LastLink::Kept).map(drop),
         };
         metadata.is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
@@ -239,7 +239,7 @@ impl Tree {
             Self::Copied(copies) => return copies.tree.read_link(&copies.original(path)),
             Self::Revision(overlay) => overlay,
         };
-        let found = overlay.find(path, LastLink::Kept)?;
+        let found = overlay.follow(path, LastLink::Kept)?;
         match found.node {
             Node::Link(target) => Ok(target),
             Node::Work(_) => fs::read_link(&found.path),
@@ -278,7 +278,7 @@ impl Tree {
         match self {
             Self::Work => files::canonicalize(path),
             Self::Copied(copies) => copies.canonicalize(path.as_ref()),
-            Self::Revision(overlay) => Ok(overlay.find(path.as_ref(), LastLink::Followed)?.path),
+            Self::Revision(overlay) => Ok(overlay.follow(path.as_ref(), LastLink::Followed)?.path),
         }
     }
 
@@ -395,7 +395,7 @@ impl Overlay {
         Some(Found { path, node })
     }
 
-    fn pass(&self, found: &Found) {
+    fn remember_passed(&self, found: &Found) {
         if let Node::Work(Kind::Directory) = found.node {
             let mut passed = lock(&self.passed);
             if !passed.contains(&found.path) {
@@ -404,8 +404,8 @@ impl Overlay {
         }
     }
 
-    /// Follows a path.
-    fn find(&self, path: &Path, last_link: LastLink) -> io::Result<Found> {
+    /// Finds what a path leads to, through symbolic links.
+    fn follow(&self, path: &Path, last_link: LastLink) -> io::Result<Found> {
         let absolute = self.current_directory.join(path);
         let mut found = self.start();
         let mut rest: VecDeque<OsString> = VecDeque::new();
@@ -424,17 +424,19 @@ impl Overlay {
                 Some(Component::ParentDir) => {
                     // The path has no links any more, so it can be followed again from the start.
                     let above = found.path.parent().unwrap_or(&found.path).to_owned();
-                    parts(&above).rev().for_each(|part| rest.push_front(part));
+                    for part in parts(&above).rev() {
+                        rest.push_front(part);
+                    }
                     found = self.start();
                     continue;
                 }
                 Some(_) => {}
             }
             let directory = found;
-            found = self.entry(&directory, &part)?;
+            found = self.entry_in(&directory, &part)?;
             match found.node.kind() {
                 Kind::Directory => {
-                    self.pass(&found);
+                    self.remember_passed(&found);
                     continue;
                 }
                 Kind::Link if rest.is_empty() && last_link == LastLink::Kept => continue,
@@ -450,14 +452,16 @@ impl Overlay {
                 Node::Link(target) => target.clone(),
                 _ => fs::read_link(&found.path)?,
             };
-            parts(&target).rev().for_each(|part| rest.push_front(part));
+            for part in parts(&target).rev() {
+                rest.push_front(part);
+            }
             found = directory;
         }
         Ok(found)
     }
 
     /// The node in a directory under a name.
-    fn entry(&self, directory: &Found, name: &OsStr) -> io::Result<Found> {
+    fn entry_in(&self, directory: &Found, name: &OsStr) -> io::Result<Found> {
         let path = directory.path.join(name);
         let is_on_disk = directory.is_in_work_tree();
         let node = self.node(&path, || {
