@@ -143,7 +143,7 @@ pub(super) struct ModuleFiles<'a> {
 /// `x.tf.json`.
 pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_> {
     let mut files = ModuleFiles::default();
-    for name in visible(
+    for name in read_in_dialect(
         names,
         dialect,
         [(".tofu", ".tf"), (".tofu.json", ".tf.json")],
@@ -232,9 +232,9 @@ pub(super) fn unnameable(name: &OsStr) -> Option<io::Error> {
     ))
 }
 
-/// The names with the extensions that the dialect reads. Each pair is OpenTofu's extension and the
-/// common extension, which it hides under the same base name.
-pub(super) fn visible<'a>(
+/// Returns the names with the extensions that the dialect reads. Each pair is OpenTofu's extension
+/// and the common extension, which it hides under the same base name.
+pub(super) fn read_in_dialect<'a>(
     names: &'a [String],
     dialect: Dialect,
     extensions: [(&'static str, &'static str); 2],
@@ -244,7 +244,7 @@ pub(super) fn visible<'a>(
         for (tofu, common) in extensions {
             let is_read = match name.strip_suffix(common) {
                 Some(_) if dialect == Dialect::Terraform => true,
-                // A file with OpenTofu's extension hides it.
+                // OpenTofu does not read it if there is a file with its own extension.
                 Some(base) => names.binary_search(&format!("{base}{tofu}")).is_err(),
                 None => dialect == Dialect::Tofu && name.ends_with(tofu),
             };

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use super::files;
 use super::module::Module;
@@ -14,7 +13,7 @@ use crate::modules::is_configuration;
 use crate::provider::Dialect;
 use crate::system::files::join;
 use crate::system::tree::{Entry, Kind, Tree};
-use crate::system::{lock, walk};
+use crate::system::walk;
 
 /// Maximum number of configuration and test files in a directory; each takes time to open and to
 /// merge.
@@ -48,36 +47,51 @@ pub(crate) struct Listings {
     pub(crate) with_linked_lock_file: BTreeSet<PathBuf>,
 }
 
+/// A directory that belongs to [`Listings`].
+struct ListedDirectory {
+    path: PathBuf,
+    listing: Option<DirectoryListing>,
+    has_linked_lock_file: bool,
+}
+
 /// Lists the directories from `top` downwards that contain configuration files, a lock file or a
-/// unit, except if `.gitignore` matches the directory or all of these files. In the other
-/// directories, ignored files are read, too, as OpenTofu and Terraform do.
+/// unit, except directories that `.gitignore` matches. A directory with one file that is not
+/// ignored is listed with all of its files, as OpenTofu and Terraform read them.
 ///
 /// # Errors
-/// Directories and files of patterns that cannot be read.
+/// A directory or a `.gitignore` cannot be read.
 pub(crate) fn listings(tree: &Tree, top: &Path) -> Result<Listings> {
-    let listings = Mutex::new(Listings::default());
-    let unread = walk::below(tree, top, |directory| {
-        if has_linked_lock_file(directory.files) {
-            let path = directory.path.to_owned();
-            lock(&listings).with_linked_lock_file.insert(path);
+    let collected = walk::collect_below(tree, top, |directory| {
+        let listing =
+            DirectoryListing::if_has_sign(directory.files, |file| !directory.ignores(file));
+        let has_linked_lock_file = has_linked_lock_file(directory.files);
+        if listing.is_none() && !has_linked_lock_file {
+            return None;
         }
-        if let Some(listing) =
-            DirectoryListing::of_files(directory.files, |file| !directory.ignores(file))
-        {
-            let path = directory.path.to_owned();
-            lock(&listings).directories.insert(path, listing);
-        }
-        true
+        Some(ListedDirectory {
+            path: directory.path.to_owned(),
+            listing,
+            has_linked_lock_file,
+        })
     });
-    let errors: Diagnostics = unread
+
+    let mut listings = Listings::default();
+    for directory in collected.items {
+        if directory.has_linked_lock_file {
+            listings
+                .with_linked_lock_file
+                .insert(directory.path.clone());
+        }
+        if let Some(listing) = directory.listing {
+            listings.directories.insert(directory.path, listing);
+        }
+    }
+    let errors: Diagnostics = collected
+        .unread
         .into_iter()
         .map(|(path, error)| Diagnostic::io("read", &path, &error))
         .collect();
-    errors.into_result(
-        listings
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner),
-    )
+    errors.into_result(listings)
 }
 
 /// Whether one of the files of a directory is a lock file that is a symbolic link.
@@ -92,39 +106,50 @@ pub(crate) fn has_linked_lock_file(files: &[Entry]) -> bool {
 /// directory.
 ///
 /// Each comes with the path that it has in the keys of `modules.json`: `main` or `tests.main`.
-/// `known` are the
-/// [names](files::test_names) of the test files in its directory, if it was read.
+/// `known_names` are the [names](files::test_names) of the test files in the directory of the root
+/// module, if it was read.
 pub(super) fn test_files(
     tree: &Tree,
     root: &Path,
-    known: Option<&[String]>,
+    known_names: Option<&[String]>,
     dialect: Dialect,
 ) -> io::Result<Vec<(PathBuf, String)>> {
-    let mut test_files = Vec::new();
-    for (directory, prefix, known) in [
-        (root.to_owned(), "", known),
-        (join(root, "tests"), "tests.", None),
-    ] {
-        let names = match known {
-            Some(names) => Ok(names.to_vec()),
-            None if prefix.is_empty() => DirectoryListing::names_in(tree, &directory),
-            None => tests_in(tree, &directory, dialect),
-        };
-        let names = match names {
-            Ok(names) => names,
-            // Most root modules have no `tests`.
-            Err(error) if !prefix.is_empty() && error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        for name in files::visible(&names, dialect, files::TEST_EXTENSIONS) {
-            let base = name
-                .strip_suffix(".tftest.hcl")
-                .or_else(|| name.strip_suffix(".tofutest.hcl"))
-                .unwrap_or(name);
-            test_files.push((join(&directory, name), format!("{prefix}{base}")));
+    let names = match known_names {
+        Some(names) => names.to_vec(),
+        None => DirectoryListing::names_in(tree, root)?,
+    };
+    let mut test_files = test_files_with_keys(&names, root, "", dialect);
+
+    let directory = join(root, "tests");
+    match tests_in(tree, &directory, dialect) {
+        Ok(names) => {
+            let below = test_files_with_keys(&names, &directory, "tests.", dialect);
+            test_files.extend(below);
         }
+        // Most root modules have no `tests`.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
     }
     Ok(test_files)
+}
+
+/// The paths of the test files that the dialect reads among these names, and their paths in the
+/// keys of `modules.json`, which begin with `prefix`.
+fn test_files_with_keys(
+    names: &[String],
+    directory: &Path,
+    prefix: &str,
+    dialect: Dialect,
+) -> Vec<(PathBuf, String)> {
+    let mut test_files = Vec::new();
+    for name in files::read_in_dialect(names, dialect, files::TEST_EXTENSIONS) {
+        let base = name
+            .strip_suffix(".tftest.hcl")
+            .or_else(|| name.strip_suffix(".tofutest.hcl"))
+            .unwrap_or(name);
+        test_files.push((join(directory, name), format!("{prefix}{base}")));
+    }
+    test_files
 }
 
 /// Whether a root module has test files, or may have some that cannot be listed. `terraform init`
@@ -156,7 +181,7 @@ fn tests_in(tree: &Tree, directory: &Path, dialect: Dialect) -> io::Result<Vec<S
 impl DirectoryListing {
     /// Lists a directory; `None` if nothing in it may belong to a root module.
     pub(crate) fn of(tree: &Tree, directory: &Path) -> Option<Self> {
-        Self::of_files(&Self::files(tree, directory).ok()?, |_| true)
+        Self::if_has_sign(&Self::files(tree, directory).ok()?, |_| true)
     }
 
     /// Whether there are configuration or test files.
@@ -172,7 +197,7 @@ impl DirectoryListing {
         let mut listing = Self::default();
         Self::files(tree, directory)?
             .iter()
-            .for_each(|file| listing.add(file));
+            .for_each(|file| listing.add_file(file));
         listing.names.sort_unstable();
         listing.into_names()
     }
@@ -187,18 +212,18 @@ impl DirectoryListing {
         Ok(entries)
     }
 
-    /// [`DirectoryListing::of`], where only files that `counts` accepts show that there may be a
+    /// Lists all files of a directory; `None` if no file that `may_be_sign` accepts is a sign of a
     /// root module.
-    fn of_files(files: &[Entry], counts: impl Fn(&Entry) -> bool) -> Option<Self> {
+    fn if_has_sign(files: &[Entry], may_be_sign: impl Fn(&Entry) -> bool) -> Option<Self> {
         let mut listing = Self::default();
-        let mut may_be_root = false;
+        let mut has_sign = false;
         for file in files {
-            listing.add(file);
-            may_be_root |= is_sign(&file.text()) && counts(file);
+            listing.add_file(file);
+            has_sign |= is_sign(&file.text()) && may_be_sign(file);
         }
         listing.names.sort_unstable();
         listing.copied_lock_files.sort_unstable();
-        may_be_root.then_some(listing)
+        if has_sign { Some(listing) } else { None }
     }
 
     /// The names of the files.
@@ -217,7 +242,7 @@ impl DirectoryListing {
     }
 
     /// Notes a file of the directory, if it is configuration, a lock file or a test.
-    fn add(&mut self, file: &Entry) {
+    fn add_file(&mut self, file: &Entry) {
         if let Some(error) = files::unnameable(&file.name) {
             self.unnameable = Some(error.to_string());
             return;

@@ -2,12 +2,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::files::join;
 use super::ignored::{Ignored, Rules};
 use super::tree::Entry;
-use super::{Tree, parallel, repository};
+use super::{Tree, lock, parallel, repository};
 
 /// Directories with copies of modules, or without files of the user.
 const SKIPPED: [&str; 3] = [".terraform", ".terragrunt-cache", ".git"];
@@ -30,6 +30,33 @@ impl Directory<'_> {
     pub(crate) fn ignores(&self, file: &Entry) -> bool {
         self.rules
             .is_some_and(|rules| rules.match_file(&self.path.join(&file.name)))
+    }
+}
+
+/// Result of [`collect_below`].
+pub(crate) struct Collected<T> {
+    /// The items of all directories, in no order.
+    pub(crate) items: Vec<T>,
+    /// The directories and files of patterns that cannot be read.
+    pub(crate) unread: Vec<(PathBuf, io::Error)>,
+}
+
+/// Collects items from a directory of a tree and all directories below, which are visited as by
+/// [`below`].
+pub(crate) fn collect_below<T: Send, I: IntoIterator<Item = T>>(
+    tree: &Tree,
+    top: &Path,
+    items_of: impl Fn(&Directory<'_>) -> I + Sync,
+) -> Collected<T> {
+    let items = Mutex::new(Vec::new());
+    let unread = below(tree, top, |directory| {
+        let found = items_of(directory);
+        lock(&items).extend(found);
+        true
+    });
+    Collected {
+        items: items.into_inner().unwrap_or_else(PoisonError::into_inner),
+        unread,
     }
 }
 

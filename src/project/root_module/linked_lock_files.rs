@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use crate::configuration::has_linked_lock_file;
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::system::tree::{Kind, Tree};
-use crate::system::{files, lock, walk};
+use crate::system::{files, walk};
 
 /// Names of lock files.
 pub(in crate::project) const LOCK_FILES: [&str; 2] = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
@@ -58,15 +57,14 @@ impl Linked {
 impl LinkedLockFiles {
     /// Finds the links in a directory and below.
     pub(in crate::project) fn below(tree: &Tree, top: &Path) -> Self {
-        let found = Mutex::new(BTreeSet::new());
-        walk::below(tree, top, |directory| {
+        let collected = walk::collect_below(tree, top, |directory| {
             if has_linked_lock_file(directory.files) {
-                lock(&found).insert(directory.path.to_owned());
+                Some(directory.path.to_owned())
+            } else {
+                None
             }
-            true
         });
-        let directories = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Self::in_directories(tree, &directories)
+        Self::in_directories(tree, &collected.items.into_iter().collect())
     }
 
     /// Resolves the links in directories, which are given without symlinks.

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use crate::configuration::terragrunt::{
     GeneratedFrom, GeneratedUnit, GeneratedUnits, Repository, STACK, Unknown,
 };
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::system::files::join;
-use crate::system::{Environment, Tree, lock, walk};
+use crate::system::{Environment, Tree, walk};
 
 /// The stacks of a repository.
 #[derive(Debug)]
@@ -24,11 +23,10 @@ pub(in crate::project) struct RepositoryStacks {
     are_locked_where_generated: bool,
 }
 
-/// Directories in which a walk has found the files of stacks and lock files.
-#[derive(Default)]
-struct FoundFiles {
-    stacks: BTreeSet<PathBuf>,
-    locked: BTreeSet<PathBuf>,
+/// A directory with a file that decides on stacks.
+enum DirectoryWith {
+    Stack(PathBuf),
+    LockFile(PathBuf),
 }
 
 impl RepositoryStacks {
@@ -39,28 +37,30 @@ impl RepositoryStacks {
         top: &Path,
         environment: &Environment,
     ) -> Option<Self> {
-        let found = Mutex::new(FoundFiles::default());
-        walk::below(tree, top, |directory| {
+        let collected = walk::collect_below(tree, top, |directory| {
+            let mut directories = Vec::new();
             for file in directory.files {
-                let is_stack = file.name == STACK;
-                if !is_stack && file.name != LOCK_FILE_NAME || directory.ignores(file) {
-                    continue;
+                if file.name == STACK && !directory.ignores(file) {
+                    directories.push(DirectoryWith::Stack(directory.path.to_owned()));
                 }
-                let mut found = lock(&found);
-                let directories = if is_stack {
-                    &mut found.stacks
-                } else {
-                    &mut found.locked
-                };
-                directories.insert(directory.path.to_owned());
+                if file.name == LOCK_FILE_NAME && !directory.ignores(file) {
+                    directories.push(DirectoryWith::LockFile(directory.path.to_owned()));
+                }
             }
-            true
+            directories
         });
-        let FoundFiles { stacks, locked } = std::mem::take(&mut *lock(&found));
+        let mut with_stack = BTreeSet::new();
+        let mut locked = BTreeSet::new();
+        for directory in collected.items {
+            match directory {
+                DirectoryWith::Stack(path) => with_stack.insert(path),
+                DirectoryWith::LockFile(path) => locked.insert(path),
+            };
+        }
 
         let shown = join(&environment.shown_path(top), "");
         let repository = Repository::open_from(tree, top, &shown).ok()?;
-        let units = GeneratedUnits::read(&stacks, &repository, &environment.variables);
+        let units = GeneratedUnits::read(&with_stack, &repository, &environment.variables);
         let mut stacks = Self {
             repository,
             units,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::linked_lock_files::LinkedLockFiles;
@@ -17,7 +17,7 @@ use crate::system::files::canonical_or_given;
 use crate::system::process::{self, ProcessLimits};
 use crate::system::repository::{self, Tops};
 use crate::system::tree::{Kind, Tree};
-use crate::system::{Environment, OnceMap, git, lock, walk};
+use crate::system::{Environment, OnceMap, git, walk};
 
 /// Time limit for git to list or to search tracked files.
 const GIT_TIME: Duration = Duration::from_secs(20);
@@ -202,7 +202,8 @@ impl SearchedRepository {
         repository::is_top(&self.top) && self.tracked_files().is_none()
     }
 
-    /// Returns the lock files: the tracked ones, or those on disk if git cannot list them.
+    /// Returns the lock files: the tracked ones, or those on disk if git cannot list them. Empty if
+    /// git cannot list them and the directory is too large to search.
     fn lock_files(&self) -> Vec<PathBuf> {
         if let Some(tracked) = self.tracked_files() {
             let mut lock_files = Vec::new();
@@ -218,17 +219,15 @@ impl SearchedRepository {
         if !self.is_walkable {
             return Vec::new();
         }
-        let lock_files = Mutex::new(Vec::new());
-        walk::below(&self.tree, &self.top, |directory| {
+        let collected = walk::collect_below(&self.tree, &self.top, |directory| {
             let mut files = directory.files.iter();
             if files.any(|file| file.name == LOCK_FILE_NAME) {
-                lock(&lock_files).push(directory.path.join(LOCK_FILE_NAME));
+                Some(directory.path.join(LOCK_FILE_NAME))
+            } else {
+                None
             }
-            true
         });
-        lock_files
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
+        collected.items
     }
 
     /// The dialect of the lock files that are nearest to a root module's directory

@@ -9,7 +9,6 @@ mod units;
 use std::collections::{BTreeSet, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use super::coverage::{DirectoryKind, RootStatus};
 use super::filter::Filter;
@@ -29,7 +28,7 @@ use crate::modules;
 use crate::provider::{Dialect, Hostname};
 use crate::settings::Settings;
 use crate::system::tree::Kind;
-use crate::system::{Tree, boundary, lock, walk};
+use crate::system::{Tree, boundary, walk};
 pub(in crate::project) use discover::SearchStart;
 use discover::{PassedOver, RootSearch, SearchResult, is_root};
 
@@ -205,22 +204,17 @@ impl Session<'_> {
         let Ok(canonical) = self.canonical(start) else {
             return Vec::new();
         };
-        let found = Mutex::new(BTreeSet::new());
-        walk::below(self.tree(), &canonical, |directory| {
-            if directory.files.iter().any(|file| is_of_stack(&file.name)) {
-                let below = directory
-                    .path
-                    .strip_prefix(&canonical)
-                    .unwrap_or(directory.path);
-                lock(&found).insert(joined(start, below));
+        let collected = walk::collect_below(self.tree(), &canonical, |directory| {
+            let mut files = directory.files.iter();
+            if !files.any(|file| is_of_stack(&file.name)) {
+                return None;
             }
-            true
+            let below = directory.path.strip_prefix(&canonical);
+            Some(joined(start, below.unwrap_or(directory.path)))
         });
-        found
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .into_iter()
-            .collect()
+        let mut stacks = collected.items;
+        stacks.sort_unstable();
+        stacks
     }
 
     /// Directories below that git ignores and that have configurations, sorted, as the user knows
@@ -229,21 +223,19 @@ impl Session<'_> {
         let Ok(canonical) = self.canonical(start) else {
             return Vec::new();
         };
-        let found = Mutex::new(BTreeSet::new());
-        walk::below(self.tree(), &canonical, |directory| {
+        let collected = walk::collect_below(self.tree(), &canonical, |directory| {
+            let mut with_configuration = Vec::new();
             for ignored in directory.ignored {
                 if has_configuration_below(self.tree(), ignored) {
                     let below = ignored.strip_prefix(&canonical).unwrap_or(ignored);
-                    lock(&found).insert(joined(start, below));
+                    with_configuration.push(joined(start, below));
                 }
             }
-            true
+            with_configuration
         });
-        found
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .into_iter()
-            .collect()
+        let mut directories = collected.items;
+        directories.sort_unstable();
+        directories
     }
 
     /// The root module in a directory that a path selects.
