@@ -46,9 +46,9 @@ enum Fetched {
 }
 
 impl Walk<'_> {
-    /// The source of a call. If it is unknown, an error is reported. Adds to the origin; if that is
-    /// withheld, the module may request nothing.
-    pub(super) fn source(
+    /// The source of a call; `None` if it has none or is unknown, which is reported. Adds to the
+    /// origin; if that is withheld, the module may request nothing.
+    pub(super) fn evaluate_source(
         &mut self,
         calling: &Calling<'_>,
         origin: &mut Origin,
@@ -57,35 +57,35 @@ impl Walk<'_> {
         let dialect = self.input.options.dialect;
         // A value of the environment, or a sensitive one, is part of the address.
         let mut is_secret = false;
-        let mut written = match &call.source {
+        let mut address = match &call.source {
             CallSource::Missing => return None,
             CallSource::Constant(source) => Ok(Some(source.clone())),
             CallSource::Expression(expression) => {
-                let (text, from) = text(caller.scope, expression);
+                let (value, from) = evaluate_text(caller.scope, expression);
                 origin.add(from);
                 is_secret = origin.withheld.is_some();
                 // A whole address that the user set: a pull request does not decide where it leads.
-                if let Ok(Some(address)) = &text
-                    && ModuleSource::parse(address, dialect).is_ok()
+                if let Ok(Some(whole_address)) = &value
+                    && ModuleSource::parse(whole_address, dialect).is_ok()
                     && caller.scope.is_set_by_user(expression)
                 {
                     origin.withheld = None;
                 }
-                text
+                value
             }
         };
         if origin.withheld.is_none() {
             origin.withheld.clone_from(&caller.scope.chosen_by);
         }
         // A request would send the value. A local path requests nothing.
-        if let Ok(Some(text)) = &written
+        if let Ok(Some(text)) = &address
             && let Some(reason) = &origin.withheld
             && !is_local(text)
         {
-            written = Err(reason.clone());
+            address = Err(reason.clone());
         }
 
-        let text = match written {
+        let text = match address {
             Ok(Some(source)) => source,
             Ok(None) => {
                 let message = format!("module \"{key}\" has no source: it is null");
@@ -95,7 +95,7 @@ impl Walk<'_> {
             }
             Err(unknown) => {
                 // `init` recorded the source that it had computed.
-                let Some(installed) = self.installed(calling) else {
+                let Some(installed) = self.installed_record(calling) else {
                     self.report_unknown(calling, "source", &unknown);
                     return None;
                 };
@@ -114,9 +114,9 @@ impl Walk<'_> {
                 let error = calling.error(Code::InvalidConfiguration, message);
                 // OpenTofu and Terraform read a path without `./` as the address of a module in a
                 // registry.
-                let is_path =
+                let may_be_path =
                     !text.is_empty() && !text.contains(':') && !text.starts_with(['.', '/', '~']);
-                self.errors.push(if is_path {
+                self.errors.push(if may_be_path {
                     error.help(format!("write a directory as \"./{text}\""))
                 } else {
                     error
@@ -137,8 +137,9 @@ impl Walk<'_> {
         }
     }
 
-    /// The constraints of a call. If they are unknown, an error is reported. Adds to the origin.
-    pub(super) fn constraints(
+    /// The constraints of a call, empty if it has none; `None` if they are unknown or not allowed,
+    /// which is reported. Adds to the origin.
+    pub(super) fn evaluate_constraints(
         &mut self,
         calling: &Calling<'_>,
         source: &ModuleSource,
@@ -148,15 +149,15 @@ impl Walk<'_> {
         let Some(written) = &call.version else {
             return Some(ConstraintList::default());
         };
-        let (mut text, from) = text(caller.scope, written);
+        let (mut value, from) = evaluate_text(caller.scope, written);
         // A registry could list a version for each value.
-        if text.is_ok()
+        if value.is_ok()
             && let Some(reason) = &from.withheld
         {
-            text = Err(reason.clone());
+            value = Err(reason.clone());
         }
         origin.add(from);
-        let text = match text {
+        let text = match value {
             Ok(Some(text)) => text,
             Ok(None) => return Some(ConstraintList::default()),
             Err(unknown) => {
@@ -178,18 +179,18 @@ impl Walk<'_> {
         };
         let error =
             Diagnostic::error(Code::InvalidConfiguration, problem).at(written.location.clone(), "");
-        self.errors.push(calling.caller.entered(error));
+        self.errors.push(calling.caller.with_own_call(error));
         None
     }
 
-    /// Finds the module of a call in another package, and adds the call to the result. A missing
-    /// module is reported.
-    pub(super) fn package(
+    /// Finds the module of a call in another package, and adds the call to the result. `None` as by
+    /// [`Walk::resolve_package`].
+    pub(super) fn find_package(
         &mut self,
         calling: &Calling<'_>,
         mut call: ModuleCall,
     ) -> Option<Package> {
-        let package = self.resolve(calling, &call);
+        let package = self.resolve_package(calling, &call);
         if let Some((ModulePath::Package(module), Some(installed))) = &package {
             call.module = Some(module.clone());
             call.directory = Some(installed.directory.clone());
@@ -200,19 +201,21 @@ impl Walk<'_> {
 
     /// Returns the package of a call: installed, from the cache, or fetched. `None` if it is
     /// fetched in the next pass, or if it is not known, which is reported.
-    fn resolve(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
+    fn resolve_package(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
         let resolution = match self.input.resolver {
             Some(resolve) => resolve(call),
             None => Resolution::Unlocked,
         };
         let is_never_fetched = self.input.cache.never_fetches(call);
         let module = match resolution {
-            Resolution::Unlocked => return self.unlocked(calling, call),
-            Resolution::Preferred(_) if is_never_fetched => return self.unlocked(calling, call),
+            Resolution::Unlocked => return self.resolve_without_lock_file(calling, call),
+            Resolution::Preferred(_) if is_never_fetched => {
+                return self.resolve_without_lock_file(calling, call);
+            }
             Resolution::Preferred(request) => {
-                match self.fetched(call, request, self.input.options.fetch_modules) {
+                match self.fetch_or_read_here(call, request, self.input.options.fetch_modules) {
                     Fetched::Module(module) => Some(module),
-                    Fetched::Absent => return self.unlocked(calling, call),
+                    Fetched::Absent => return self.resolve_without_lock_file(calling, call),
                     Fetched::Later => return None,
                     Fetched::Failed(errors) if self.input.cache.reads_mirror() => {
                         self.report_not_fetched(call, errors);
@@ -222,12 +225,12 @@ impl Walk<'_> {
                     Fetched::Failed(_) => None,
                 }
             }
-            _ if self.is_refused(calling, &call.source) => return None,
+            _ if self.report_if_refused(calling, &call.source) => return None,
             Resolution::Found(module) => Some(module),
             Resolution::Only(request) => {
                 // Nothing else supplies the module, so `fetch-modules` does not apply.
                 let may_fetch = true;
-                match self.fetched(call, request, may_fetch) {
+                match self.fetch_or_read_here(call, request, may_fetch) {
                     Fetched::Module(module) => Some(module),
                     Fetched::Absent => None,
                     Fetched::Later => return None,
@@ -265,8 +268,13 @@ impl Walk<'_> {
         ))
     }
 
-    /// The module of a call that no lock file records.
-    fn unlocked(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
+    /// Returns the package of a call that no lock file records: the installed one if it meets the
+    /// call, or else a fetched one. `None` as by [`Walk::resolve_package`].
+    fn resolve_without_lock_file(
+        &mut self,
+        calling: &Calling<'_>,
+        call: &ModuleCall,
+    ) -> Option<Package> {
         let request = call.request()?;
         let dialect = self.input.options.dialect;
         let source = match calling.call.constant_source() {
@@ -274,7 +282,7 @@ impl Walk<'_> {
             None => call.source.to_string(),
         };
         let mut reason = MissingReason::NotInstalled(source);
-        if let Some(installed) = self.installed(calling).cloned() {
+        if let Some(installed) = self.installed_record(calling).cloned() {
             let directory = join(self.input.root, &installed.dir);
             // The module that was installed for an earlier source does not show what this call
             // requires.
@@ -284,13 +292,13 @@ impl Walk<'_> {
                 return Some((ModulePath::Directory(directory), None));
             }
         }
-        if self.is_refused(calling, &call.source) {
+        if self.report_if_refused(calling, &call.source) {
             return None;
         }
         let fetch_modules = self.input.options.fetch_modules;
         let cache = self.input.cache;
         let is_unknown = cache.is_surely_unknown(&request, dialect, fetch_modules);
-        let answer = self.fetched(call, request, fetch_modules);
+        let answer = self.fetch_or_read_here(call, request, fetch_modules);
         if is_unknown && matches!(answer, Fetched::Absent | Fetched::Failed(_)) {
             self.add_unknown(calling);
         }
@@ -321,14 +329,14 @@ impl Walk<'_> {
     }
 
     /// Reports a source on this machine that is out of the repository, or that a fetched module
-    /// specifies.
-    fn is_refused(&mut self, calling: &Calling<'_>, source: &ModuleSource) -> bool {
+    /// specifies. Returns whether there is such a report.
+    fn report_if_refused(&mut self, calling: &Calling<'_>, source: &ModuleSource) -> bool {
         let ModuleSource::Remote(remote) = source else {
             return false;
         };
         if let Some(path) = self.input.cache.outside(remote) {
-            let outside = calling.outside(&path);
-            self.skip([outside]);
+            let outside = calling.error_outside(&path);
+            self.warn_of_skipped([outside]);
             return true;
         }
         let is_refused = remote.is_on_this_machine() && calling.caller.own_call.is_some();
@@ -342,8 +350,14 @@ impl Walk<'_> {
         is_refused
     }
 
-    /// Returns the module that was fetched for a request, or reads it on this machine.
-    fn fetched(&mut self, call: &ModuleCall, request: ModuleRequest, may_fetch: bool) -> Fetched {
+    /// Returns the module that was fetched for a request. A module in a directory of this machine
+    /// is never fetched, but read where it is.
+    fn fetch_or_read_here(
+        &mut self,
+        call: &ModuleCall,
+        request: ModuleRequest,
+        may_fetch: bool,
+    ) -> Fetched {
         let dialect = self.input.options.dialect;
         if may_fetch && let Some(fetcher) = &self.input.cache.fetcher {
             if let Some(host) = self.input.cache.refused_host(&request) {
@@ -361,7 +375,6 @@ impl Walk<'_> {
             }
         }
 
-        // A directory of this machine is not fetched. It is read where it is.
         let ModuleSource::Remote(source) = &call.source else {
             return Fetched::Absent;
         };
@@ -415,9 +428,9 @@ impl Walk<'_> {
         });
     }
 
-    /// The module that OpenTofu or Terraform installed for a call. They install nothing for calls
-    /// in fetched packages.
-    fn installed(&mut self, calling: &Calling<'_>) -> Option<&Installed> {
+    /// The entry of `modules.json` about the module that OpenTofu or Terraform installed for a
+    /// call; `None` if there is none. They install nothing for calls in fetched packages.
+    fn installed_record(&mut self, calling: &Calling<'_>) -> Option<&Installed> {
         if matches!(calling.caller.path, ModulePath::Package(_)) {
             return None;
         }
@@ -432,7 +445,7 @@ impl Walk<'_> {
                     .join("modules.json"),
             );
             let manifest = if self.input.cache.boundary.is_outside(&path) {
-                self.skip([outside_error(&path)]);
+                self.warn_of_skipped([outside_error(&path)]);
                 Manifest::default()
             } else {
                 Manifest::read(&path).unwrap_or_else(|error| {
@@ -506,7 +519,10 @@ impl Walk<'_> {
 }
 
 /// The text of an argument, `None` if it is null, and its origin.
-fn text(scope: &Scope<'_>, written: &Attribute) -> (Result<Option<String>, Unknown>, Origin) {
+fn evaluate_text(
+    scope: &Scope<'_>,
+    written: &Attribute,
+) -> (Result<Option<String>, Unknown>, Origin) {
     // The evaluator computes integers only.
     if let Some(digits) = written.number() {
         return (Ok(Some(digits)), Origin::default());
@@ -517,7 +533,10 @@ fn text(scope: &Scope<'_>, written: &Attribute) -> (Result<Option<String>, Unkno
     }
     let text = match value.as_string() {
         Ok(text) => Ok(Some(text.to_string())),
-        Err(stop) => Err(stop.at(|| Some(written.location.clone())).as_ref().clone()),
+        Err(stop) => Err(stop
+            .into_unknown_at(|| Some(written.location.clone()))
+            .as_ref()
+            .clone()),
     };
     (text, origin)
 }

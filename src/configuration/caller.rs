@@ -67,7 +67,7 @@ impl Caller<'_> {
     }
 
     /// Adds the call with which the path to the caller leaves the user's own modules.
-    pub(super) fn entered(&self, diagnostic: Diagnostic) -> Diagnostic {
+    pub(super) fn with_own_call(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic.called_from(self.own_call)
     }
 }
@@ -84,7 +84,7 @@ impl Calling<'_> {
         format!("{source:?} {version:?}")
     }
 
-    /// The call with its values.
+    /// The call with the values of its source and its constraints.
     pub(super) fn module_call(
         &self,
         source: ModuleSource,
@@ -132,7 +132,7 @@ impl Calling<'_> {
     }
 
     /// The error for a called module outside of the repository.
-    pub(super) fn outside(&self, path: &Path) -> Diagnostic {
+    pub(super) fn error_outside(&self, path: &Path) -> Diagnostic {
         let key = self.key;
         let message = Message::naming(path, |path| {
             format!("module \"{key}\" is in {path}, out of the repository, so it was not read")
@@ -141,6 +141,7 @@ impl Calling<'_> {
             .help(boundary::help())
     }
 
+    /// Adds the location of the call, and the one from which the user's own modules lead to it.
     pub(super) fn at_call(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic.at_called(
             self.caller.own_call,
@@ -165,10 +166,11 @@ pub(super) struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    pub(super) fn error(&self, what: &str) -> Diagnostic {
+    /// The error about a called module in its directory; `problem` continues "module … is in …,".
+    pub(super) fn error_in_directory(&self, problem: &str) -> Diagnostic {
         let key = self.calling.key;
         let message = Message::naming(&self.path.shown_path(), |path| {
-            format!("module \"{key}\" is in {path}, {what}")
+            format!("module \"{key}\" is in {path}, {problem}")
         });
         self.calling.error(Code::InvalidConfiguration, message)
     }
@@ -182,4 +184,12 @@ pub(super) enum Targets {
     /// Perhaps different modules for each caller: a module is installed once for each path of
     /// calls, and a source may depend on the variables that the caller sets.
     ByCaller,
+}
+
+/// Files whose calls are followed first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallsOf<'a> {
+    RootModule,
+    /// A test file, by its name in the keys of `modules.json`.
+    Test(&'a str),
 }

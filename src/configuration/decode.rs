@@ -18,39 +18,41 @@ use super::merge::MergedFiles;
 use super::requirement::{Declaration, DeclarationKind};
 use super::storage::StorageBlock;
 use super::syntax::{
-    Attribute, AttributeNames, Block, BlockSchema, Content, Name, Schema, Strings, diagnose,
+    Attribute, AttributeNames, Block, BlockSchema, Content, JsonStrings, Name, Schema, diagnose,
 };
 
-const fn block(kind: &'static str, labels: &'static [&'static str]) -> BlockSchema {
+const fn block_schema(kind: &'static str, labels: &'static [&'static str]) -> BlockSchema {
     BlockSchema { kind, labels }
 }
 
 const MODULE_FILE: Schema = Schema::of_blocks(&[
-    block("terraform", &[]),
-    block("provider", &["name"]),
-    block("resource", &["type", "name"]),
-    block("data", &["type", "name"]),
-    block("ephemeral", &["type", "name"]),
-    block("action", &["type", "name"]),
-    block("check", &["name"]),
-    block("import", &[]),
-    block("module", &["name"]),
-    block("variable", &["name"]),
-    block("locals", &[]),
+    block_schema("terraform", &[]),
+    block_schema("provider", &["name"]),
+    block_schema("resource", &["type", "name"]),
+    block_schema("data", &["type", "name"]),
+    block_schema("ephemeral", &["type", "name"]),
+    block_schema("action", &["type", "name"]),
+    block_schema("check", &["name"]),
+    block_schema("import", &[]),
+    block_schema("module", &["name"]),
+    block_schema("variable", &["name"]),
+    block_schema("locals", &[]),
 ]);
 
 /// Mocked providers are skipped: a test that mocks a provider needs its schema, so the
 /// configuration under test requires the provider, too.
-const TEST_FILE: Schema =
-    Schema::of_blocks(&[block("provider", &["name"]), block("run", &["name"])]);
+const TEST_FILE: Schema = Schema::of_blocks(&[
+    block_schema("provider", &["name"]),
+    block_schema("run", &["name"]),
+]);
 
 const TERRAFORM: Schema = Schema {
     attributes: AttributeNames::These(&["required_version"]),
     blocks: &[
-        block("required_providers", &[]),
-        block("backend", &["type"]),
-        block("cloud", &[]),
-        block("state_store", &["type"]),
+        block_schema("required_providers", &[]),
+        block_schema("backend", &["type"]),
+        block_schema("cloud", &[]),
+        block_schema("state_store", &["type"]),
     ],
 };
 
@@ -93,7 +95,7 @@ fn read(
         dialect,
         files,
     }
-    .each(content, Decoder::block);
+    .decode_each(content, Decoder::decode_block);
     Ok(())
 }
 
@@ -122,7 +124,7 @@ struct Decoder<'a> {
 impl Decoder<'_> {
     /// Decodes blocks until there are too many. An error in one does not prevent the others from
     /// being read.
-    fn each(
+    fn decode_each(
         &mut self,
         content: Content,
         mut decode: impl FnMut(&mut Self, Block) -> Result<(), Fault>,
@@ -132,7 +134,7 @@ impl Decoder<'_> {
                 return;
             }
             match block {
-                Ok(block) => decode(self, block).unwrap_or_else(|fault| self.fault(fault)),
+                Ok(block) => decode(self, block).unwrap_or_else(|fault| self.report_fault(fault)),
                 // Only values depend on these.
                 Err(_) if matches!(kind, "variable" | "locals") => {}
                 // OpenTofu or Terraform reports it, unless another file overrides the block.
@@ -145,29 +147,29 @@ impl Decoder<'_> {
                         block: None,
                     });
                 }
-                Err(fault) => self.fault(fault),
+                Err(fault) => self.report_fault(fault),
             }
         }
     }
 
     /// Decodes a top-level block.
-    fn block(&mut self, block: Block) -> Result<(), Fault> {
+    fn decode_block(&mut self, block: Block) -> Result<(), Fault> {
         match block.kind {
-            "terraform" => self.terraform(&block),
-            "provider" => self.provider(&block),
+            "terraform" => self.decode_terraform(&block),
+            "provider" => self.decode_provider(&block),
             "check" => {
-                const CHECK: Schema = Schema::of_blocks(&[self::block("data", &["type", "name"])]);
-                self.each(block.content(&CHECK)?, |decoder, block| {
-                    decoder.resource(&block)
+                const CHECK: Schema = Schema::of_blocks(&[block_schema("data", &["type", "name"])]);
+                self.decode_each(block.content(&CHECK)?, |decoder, block| {
+                    decoder.decode_resource(&block)
                 });
                 Ok(())
             }
-            "import" => self.import(&block),
-            "module" => self.call(&block.labels[0], &block),
+            "import" => self.decode_import(&block),
+            "module" => self.decode_module_call(&block.labels[0], &block),
             "run" => {
-                const RUN: Schema = Schema::of_blocks(&[self::block("module", &[])]);
-                self.each(block.content(&RUN)?, |decoder, module| {
-                    decoder.call(&block.labels[0], &module)
+                const RUN: Schema = Schema::of_blocks(&[block_schema("module", &[])]);
+                self.decode_each(block.content(&RUN)?, |decoder, module| {
+                    decoder.decode_module_call(&block.labels[0], &module)
                 });
                 Ok(())
             }
@@ -177,7 +179,7 @@ impl Decoder<'_> {
             }
             // Terraform ignores ephemeral blocks in override files, OpenTofu merges them.
             "ephemeral" if self.files.is_overriding && self.dialect == Dialect::Terraform => Ok(()),
-            _ => self.resource(&block),
+            _ => self.decode_resource(&block),
         }
     }
 
@@ -185,36 +187,35 @@ impl Decoder<'_> {
         Location::new(self.file, span)
     }
 
-    fn fault(&mut self, fault: Fault) {
+    fn report_fault(&mut self, fault: Fault) {
         self.files.diagnostics.push(diagnose(self.file, fault));
     }
 
-    fn error(&mut self, location: Location, message: String, label: String) {
+    fn report_error(&mut self, location: Location, message: String, label: String) {
         let diagnostic = Diagnostic::error(Code::InvalidConfiguration, message).at(location, label);
         self.files.diagnostics.push(diagnostic);
     }
 
     /// Decodes a `terraform` block. Of several blocks that say where the state is stored, the last
     /// one counts.
-    fn terraform(&mut self, block: &Block) -> Result<(), Fault> {
+    fn decode_terraform(&mut self, block: &Block) -> Result<(), Fault> {
         let content = block.content(&TERRAFORM)?;
-        let required = content
-            .attribute("required_version")
-            .and_then(|it| it.string_or_number().ok());
-        let required = required
-            .and_then(|text| text.parse::<ConstraintList>().ok())
-            .unwrap_or_default();
-        self.files.required_version =
-            ConstraintList::merge([&self.files.required_version, &required]);
-        self.each(content, |decoder, block| {
+        if let Some(version) = content.attribute("required_version")
+            && let Ok(text) = version.string_or_number()
+            && let Ok(required) = text.parse::<ConstraintList>()
+        {
+            self.files.required_version =
+                ConstraintList::merge([&self.files.required_version, &required]);
+        }
+        self.decode_each(content, |decoder, block| {
             let kind = block.kind;
             let mut state_store = None;
             let backend = match kind {
-                "required_providers" => return decoder.required_providers(&block),
+                "required_providers" => return decoder.decode_required_providers(&block),
                 "backend" if block.labels[0].text == "local" => Backend::Local(state_paths(&block)),
                 "backend" => Backend::Remote(format!("backend {:?}", block.labels[0].text)),
                 "state_store" => {
-                    state_store = decoder.state_store(&block)?;
+                    state_store = decoder.read_state_store(&block)?;
                     Backend::Remote(kind.to_owned())
                 }
                 _ => Backend::Remote(kind.to_owned()),
@@ -237,8 +238,8 @@ impl Decoder<'_> {
     }
 
     /// The provider of a `state_store` block: the label of its `provider` block.
-    fn state_store(&self, block: &Block) -> Result<Option<ProviderReference>, Fault> {
-        const STATE_STORE: Schema = Schema::of_blocks(&[self::block("provider", &["name"])]);
+    fn read_state_store(&self, block: &Block) -> Result<Option<ProviderReference>, Fault> {
+        const STATE_STORE: Schema = Schema::of_blocks(&[block_schema("provider", &["name"])]);
         let Some((_, provider)) = block.content(&STATE_STORE)?.blocks.pop() else {
             return Ok(None);
         };
@@ -250,7 +251,7 @@ impl Decoder<'_> {
         }))
     }
 
-    fn required_providers(&mut self, block: &Block) -> Result<(), Fault> {
+    fn decode_required_providers(&mut self, block: &Block) -> Result<(), Fault> {
         let content = block.content(&Schema::ALL_ATTRIBUTES)?;
         if let Some(span) = content.other_block {
             return Err(Fault::new(
@@ -261,47 +262,47 @@ impl Decoder<'_> {
         let entries = content
             .attributes
             .iter()
-            .filter_map(|entry| self.required_provider(entry))
+            .filter_map(|entry| self.read_required_provider(entry))
             .collect();
         let location = self.location(block.header.clone());
-        self.files.add_required(location, entries);
+        self.files.add_required_providers(location, entries);
         Ok(())
     }
 
-    /// Reads an entry. Errors are added to the file's errors.
-    fn required_provider(&mut self, entry: &Attribute) -> Option<RequiredProvider> {
+    /// Reads an entry of `required_providers`; `None` if it has errors, which are reported.
+    fn read_required_provider(&mut self, entry: &Attribute) -> Option<RequiredProvider> {
         let name = &entry.name;
         let entries = match entry.entries() {
             Ok(Some(entries)) => entries,
-            Ok(None) => return self.legacy_required_provider(entry),
+            Ok(None) => return self.read_legacy_required_provider(entry),
             Err(fault) => {
-                self.fault(fault);
+                self.report_fault(fault);
                 return None;
             }
         };
         if let Err(fault) = check_local_name(name, self.dialect) {
-            self.fault(fault);
+            self.report_fault(fault);
             return None;
         }
-        let errors = self.files.diagnostics.added();
-        let location = self.location(name.span.clone());
-        let mut declaration = Declaration::new(DeclarationKind::RequiredProviders, location);
+        let errors_before = self.files.diagnostics.added();
+        let name_location = self.location(name.span.clone());
+        let mut declaration = Declaration::new(DeclarationKind::RequiredProviders, name_location);
         let mut address = None;
         let mut has_aliases = false;
         for value in &entries {
             match value.name.text.as_str() {
                 "source" => {
-                    address = self.source(&name.text, value);
+                    address = self.read_source(&name.text, value);
                     declaration.source = Some(value.location.clone());
                     if declaration.version.is_none() {
                         declaration.location = value.location.clone();
                     }
                 }
                 "version" => {
-                    self.version(
+                    self.add_version(
                         &name.text,
                         value,
-                        value.string(Strings::Literal),
+                        value.string(JsonStrings::Literal),
                         &mut declaration,
                     );
                 }
@@ -312,14 +313,14 @@ impl Decoder<'_> {
                         name.text
                     );
                     let label = "only source, version and configuration_aliases".to_owned();
-                    self.error(self.location(value.name.span.clone()), message, label);
+                    self.report_error(self.location(value.name.span.clone()), message, label);
                 }
             }
         }
         // Without a source, the local name is the type of a provider of `hashicorp`.
-        let address = address.or_else(|| self.implied(name))?;
+        let address = address.or_else(|| self.implied_provider(name))?;
         // All problems of the entry are reported before it is refused.
-        if self.files.diagnostics.added() > errors {
+        if self.files.diagnostics.added() > errors_before {
             return None;
         }
         Some(RequiredProvider {
@@ -331,11 +332,11 @@ impl Decoder<'_> {
     }
 
     /// `NAME = "~> 1.0"`, the form from before providers had sources.
-    fn legacy_required_provider(&mut self, entry: &Attribute) -> Option<RequiredProvider> {
-        let address = self.implied(&entry.name)?;
+    fn read_legacy_required_provider(&mut self, entry: &Attribute) -> Option<RequiredProvider> {
+        let address = self.implied_provider(&entry.name)?;
         let mut declaration =
             Declaration::new(DeclarationKind::RequiredProviders, entry.location.clone());
-        self.version(
+        self.add_version(
             &entry.name.text,
             entry,
             entry.string_or_number(),
@@ -349,17 +350,17 @@ impl Decoder<'_> {
         })
     }
 
-    fn implied(&mut self, name: &Name) -> Option<ProviderAddress> {
-        let address = implied(&name.text, self.dialect, &self.location(name.span.clone()));
+    fn implied_provider(&mut self, name: &Name) -> Option<ProviderAddress> {
+        let address = implied_provider(&name.text, self.dialect, &self.location(name.span.clone()));
         address
             .map_err(|errors| self.files.diagnostics.extend(errors))
             .ok()
     }
 
-    fn source(&mut self, provider: &str, value: &Attribute) -> Option<ProviderAddress> {
+    fn read_source(&mut self, provider: &str, value: &Attribute) -> Option<ProviderAddress> {
         let source = value
-            .string(Strings::Literal)
-            .map_err(|fault| self.fault(fault))
+            .string(JsonStrings::Literal)
+            .map_err(|fault| self.report_fault(fault))
             .ok()?;
         let address = ProviderAddress::parse(&source, self.dialect);
         address
@@ -367,21 +368,21 @@ impl Decoder<'_> {
                 let message = format!(
                     "the source {source:?} of provider {provider} is not a provider address"
                 );
-                self.error(value.location.clone(), message, error.to_string());
+                self.report_error(value.location.clone(), message, error.to_string());
             })
             .ok()
     }
 
     /// Adds a version constraint to a declaration. Returns `None` if it has errors, which are added
     /// to the others.
-    fn version(
+    fn add_version(
         &mut self,
         provider: &str,
         value: &Attribute,
         text: Result<String, Fault>,
         declaration: &mut Declaration,
     ) -> Option<()> {
-        let text = text.map_err(|fault| self.fault(fault)).ok()?;
+        let text = text.map_err(|fault| self.report_fault(fault)).ok()?;
         let reason = match text.parse() {
             Ok(_) if text.trim().is_empty() => {
                 "it is empty; omit it to allow every version".to_owned()
@@ -400,28 +401,28 @@ impl Decoder<'_> {
             Err(error) => format!("{error}"),
         };
         let message = format!("{text:?} is not a version constraint for provider {provider}");
-        self.error(value.location.clone(), message, reason);
+        self.report_error(value.location.clone(), message, reason);
         None
     }
 
     /// Decodes a `provider` block. Its version is a constraint on the provider.
-    fn provider(&mut self, block: &Block) -> Result<(), Fault> {
+    fn decode_provider(&mut self, block: &Block) -> Result<(), Fault> {
         const PROVIDER: Schema = Schema::of_attributes(&["alias", "version"]);
         let label = &block.labels[0];
         check_local_name(label, self.dialect)?;
         let content = block.content(&PROVIDER)?;
         let alias = content
             .attribute("alias")
-            .map(|alias| alias.string(Strings::Literal))
+            .map(|alias| alias.string(JsonStrings::Literal))
             .transpose()?;
         let local_name = label.text.clone();
         let label = self.location(label.span.clone());
         let mut declaration = Declaration::new(DeclarationKind::ProviderBlock, label.clone());
         // The argument is deprecated, but still constrains the provider.
         if let Some(version) = content.attribute("version")
-            && !matches!(version.constant(Strings::Literal), Ok(Value::Null))
+            && !matches!(version.constant(JsonStrings::Literal), Ok(Value::Null))
         {
-            self.version(
+            self.add_version(
                 &local_name,
                 version,
                 version.string_or_number(),
@@ -437,7 +438,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn resource(&mut self, block: &Block) -> Result<(), Fault> {
+    fn decode_resource(&mut self, block: &Block) -> Result<(), Fault> {
         let [type_name, name] = &block.labels[..] else {
             return Ok(());
         };
@@ -474,7 +475,7 @@ impl Decoder<'_> {
 
     /// Decodes an `import` block. It requires the provider of the resource that it names, unless
     /// the resource is in a called module.
-    fn import(&mut self, block: &Block) -> Result<(), Fault> {
+    fn decode_import(&mut self, block: &Block) -> Result<(), Fault> {
         let content = block.content(&Schema::of_attributes(&["to", "provider"]))?;
         let Some(to) = content.attribute("to") else {
             return Err(Fault::new(
@@ -503,13 +504,13 @@ impl Decoder<'_> {
     }
 
     /// Decodes a `module` block. A source that is no constant stays an expression.
-    fn call(&mut self, name: &Name, block: &Block) -> Result<(), Fault> {
+    fn decode_module_call(&mut self, name: &Name, block: &Block) -> Result<(), Fault> {
         let content = block.content(&Schema::ALL_ATTRIBUTES)?;
         let mut source = CallSource::Missing;
         let mut location = self.location(name.span.clone());
         if let Some(attribute) = content.attribute("source") {
             // An expression is evaluated with the values of each caller.
-            source = match attribute.string(Strings::Template) {
+            source = match attribute.string(JsonStrings::Template) {
                 Ok(text) => CallSource::Constant(text),
                 Err(_) => CallSource::Expression(attribute.clone()),
             };
@@ -530,7 +531,7 @@ impl Decoder<'_> {
 ///
 /// # Errors
 /// No provider can have this name.
-pub(super) fn implied(
+pub(super) fn implied_provider(
     name: &str,
     dialect: Dialect,
     location: &Location,
@@ -560,7 +561,7 @@ fn path_argument(content: &Content, name: &str, default: PathBuf) -> Option<Path
     let Some(argument) = content.attribute(name) else {
         return Some(default);
     };
-    let value = argument.constant(Strings::Template).ok()?;
+    let value = argument.constant(JsonStrings::Template).ok()?;
     if value.is_null() {
         return Some(default);
     }
@@ -583,7 +584,7 @@ fn cloud_host(block: &Block) -> Option<CloudHost> {
         return Some(CloudHost::Unknown);
     };
     let written = content.attribute("hostname");
-    let value = written.map(|value| value.constant(Strings::Template));
+    let value = written.map(|value| value.constant(JsonStrings::Template));
     Some(match value {
         Some(Ok(Value::String(host))) => CloudHost::Literal(host.to_string()),
         None | Some(Ok(Value::Null)) if is_cloud => CloudHost::Default,

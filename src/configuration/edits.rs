@@ -49,7 +49,7 @@ fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileChange> {
 }
 
 /// The text between the quotes of a string that may be edited, or why it may not be.
-pub(crate) fn plain(written: &Location) -> Result<Location, &'static str> {
+pub(crate) fn editable_string(written: &Location) -> Result<Location, &'static str> {
     // The text is that of the file only if every byte of the file could be read as text.
     if written.file.text.contains(char::REPLACEMENT_CHARACTER) {
         return Err("its file is not UTF-8");

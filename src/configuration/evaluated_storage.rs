@@ -12,14 +12,15 @@ pub(super) fn evaluate(storage: &StorageBlock, scope: &Scope<'_>) -> StateStorag
     let mut reads = FileReads::default();
     StateStorage {
         name: storage.name.clone(),
-        arguments: arguments(storage, scope, &mut reads),
+        arguments: evaluate_arguments(storage, scope, &mut reads),
         location: storage.location.clone(),
         reads,
     }
 }
 
-/// The arguments. Adds what unknown ones depend on to `reads`.
-fn arguments(
+/// Returns the arguments of a block, by name, and adds the files on which unknown ones depend to
+/// `reads`. What cannot be evaluated has its text as the identity.
+fn evaluate_arguments(
     storage: &StorageBlock,
     scope: &Scope<'_>,
     reads: &mut FileReads,

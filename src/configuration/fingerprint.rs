@@ -118,7 +118,7 @@ impl FileReads {
 impl Visit for FileReads {
     fn visit_func_call(&mut self, call: &FuncCall) {
         if reads_file(call) {
-            match call.args.iter().next().and_then(known_end) {
+            match call.args.iter().next().and_then(end_if_known) {
                 Some(path) => _ = self.paths.insert(path),
                 None => self.has_computed_path = true,
             }
@@ -145,17 +145,17 @@ impl UnitReads {
     fn add_command(&mut self, call: &FuncCall) {
         let mut arguments = call.args.iter();
         if let Some(command) = arguments.find(|argument| !is_flag(argument)) {
-            match known_end(command) {
+            match end_if_known(command) {
                 Some(path) => _ = self.reads.paths.insert(path),
                 None => self.reads.has_computed_path = true,
             }
         }
         // The script may be any argument, such as that of an interpreter.
-        for argument in arguments.filter_map(known_end) {
+        for argument in arguments.filter_map(end_if_known) {
             self.reads.paths.extend(words(&argument).map(str::to_owned));
             self.reads.paths.insert(argument);
         }
-        self.reads.paths.extend(implied_files(call));
+        self.reads.paths.extend(files_without_argument(call));
     }
 }
 
@@ -164,7 +164,7 @@ impl Visit for UnitReads {
         if call.name.name.as_str() == "run_cmd" {
             self.add_command(call);
         } else if reads_file(call)
-            && let Some(path) = call.args.iter().next().and_then(known_end)
+            && let Some(path) = call.args.iter().next().and_then(end_if_known)
         {
             // A path whose end is not known adds nothing: the files that the evaluation of the unit
             // reads are in `Unit::files`.
@@ -193,10 +193,10 @@ fn words(command: &str) -> impl Iterator<Item = &str> {
 
 /// Returns files that a command of `run_cmd` reads although no argument names them: rules of
 /// `make`, modules of `python3 -m`.
-fn implied_files(call: &FuncCall) -> Vec<String> {
+fn files_without_argument(call: &FuncCall) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     let mut is_module = false;
-    for argument in call.args.iter().filter_map(known_end) {
+    for argument in call.args.iter().filter_map(end_if_known) {
         let program = argument.rsplit('/').next().unwrap_or_default();
         let names: &[&str] = match program {
             "make" | "gmake" => &["GNUmakefile", "Makefile", "makefile"],
@@ -223,7 +223,7 @@ fn is_flag(argument: &Expression) -> bool {
 
 /// The text of a string, or its end if that has a whole name of a file: `/x.sh` of
 /// `"${get_repo_root()}/x.sh"`.
-fn known_end(expression: &Expression) -> Option<String> {
+fn end_if_known(expression: &Expression) -> Option<String> {
     match expression {
         Expression::String(text) => Some(text.to_string()),
         Expression::StringTemplate(template) => match template.iter().last()? {

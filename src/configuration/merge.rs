@@ -23,7 +23,7 @@ const MOST_BLOCKS: usize = 50_000;
 pub(super) struct MergedFiles {
     /// Whether the current file is an override file.
     pub(super) is_overriding: bool,
-    required: Option<Location>,
+    required_block: Option<Location>,
     pub(super) required_providers: BTreeMap<String, RequiredProvider>,
     pub(super) providers: Table<ProviderBlock>,
     pub(super) resources: Table<Resource>,
@@ -57,32 +57,35 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Adds a block, or in an override file changes the block of that name by `merge`. Returns the
-    /// error if it cannot.
-    fn add(
+    /// Adds a block, or in an override file changes the block of that name by `merge`.
+    ///
+    /// # Errors
+    /// The name is declared twice, or an override file overrides nothing.
+    fn add_or_override(
         &mut self,
         name: String,
         location: &Location,
         block: T,
-        overriding: bool,
+        is_overriding: bool,
         merge: impl FnOnce(&mut T, T),
-    ) -> Option<Diagnostic> {
-        let message = match (self.names.get(&name), overriding) {
+    ) -> Result<(), Box<Diagnostic>> {
+        let message = match (self.names.get(&name), is_overriding) {
             (Some(_), false) => format!("{name} is declared twice in this module"),
             (None, true) => {
                 format!("{name} is in an override file, but there is nothing that it overrides")
             }
             (Some(index), true) => {
                 merge(&mut self.blocks[*index], block);
-                return None;
+                return Ok(());
             }
             (None, false) => {
                 self.names.insert(name, self.blocks.len());
                 self.blocks.push(block);
-                return None;
+                return Ok(());
             }
         };
-        Some(Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), ""))
+        let error = Diagnostic::error(Code::InvalidConfiguration, message);
+        Err(Box::new(error.at(location.clone(), "")))
     }
 }
 
@@ -100,27 +103,28 @@ impl MergedFiles {
     }
 
     /// Adds a `required_providers` block. Entries of an override file replace others as a whole.
-    pub(super) fn add_required(&mut self, location: Location, entries: Vec<RequiredProvider>) {
+    pub(super) fn add_required_providers(
+        &mut self,
+        location: Location,
+        entries: Vec<RequiredProvider>,
+    ) {
         if !self.has_room_for(entries.len()) {
             return;
         }
         if !self.is_overriding {
-            if let Some(first) = &self.required {
-                let error = "a module may have only one required_providers block";
-                let error = Diagnostic::error(Code::InvalidConfiguration, error);
-                return self.diagnostics.push(
-                    error
-                        .at(location, "the second")
-                        .at(first.clone(), "the first"),
-                );
+            if let Some(first) = &self.required_block {
+                let message = "a module may have only one required_providers block";
+                let error = Diagnostic::error(Code::InvalidConfiguration, message)
+                    .at(location, "the second")
+                    .at(first.clone(), "the first");
+                return self.diagnostics.push(error);
             }
-            self.required = Some(location);
+            self.required_block = Some(location);
         }
-        self.required_providers.extend(
-            entries
-                .into_iter()
-                .map(|entry| (entry.local_name.clone(), entry)),
-        );
+        for entry in entries {
+            self.required_providers
+                .insert(entry.local_name.clone(), entry);
+        }
     }
 
     pub(super) fn add_provider(&mut self, block: ProviderBlock) {
@@ -133,13 +137,16 @@ impl MergedFiles {
                 base.declaration = block.declaration;
             }
         };
-        self.diagnostics.extend(self.providers.add(
+        let added = self.providers.add_or_override(
             name,
             &location,
             block,
             self.is_overriding && is_known,
             merge,
-        ));
+        );
+        if let Err(error) = added {
+            self.diagnostics.push(*error);
+        }
     }
 
     pub(super) fn add_resource(&mut self, block: Resource) {
@@ -148,25 +155,23 @@ impl MergedFiles {
         let merge = |base: &mut Resource, block: Resource| {
             base.provider = block.provider.or(base.provider.take());
         };
-        self.diagnostics.extend(self.resources.add(
-            name,
-            &location,
-            block,
-            self.is_overriding,
-            merge,
-        ));
+        let added =
+            self.resources
+                .add_or_override(name, &location, block, self.is_overriding, merge);
+        if let Err(error) = added {
+            self.diagnostics.push(*error);
+        }
     }
 
     pub(super) fn add_call(&mut self, block: Call) {
         let name = module_name(&block.name);
         let location = block.location.clone();
-        self.diagnostics.extend(self.calls.add(
-            name,
-            &location,
-            block,
-            self.is_overriding,
-            merge_call,
-        ));
+        let added =
+            self.calls
+                .add_or_override(name, &location, block, self.is_overriding, merge_call);
+        if let Err(error) = added {
+            self.diagnostics.push(*error);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::provider::Dialect;
 use super::caller::Calling;
 
 /// Maximum number of locations that are shown; a root module may call hundreds of modules.
-const LOCATIONS: usize = 3;
+const MOST_LOCATIONS: usize = 3;
 
 /// The calls whose modules are missing, in the order in which they were found.
 #[derive(Default)]
@@ -31,7 +31,7 @@ struct Missing {
 pub(super) struct Situation {
     pub(super) dialect: Dialect,
     /// Whether modules may be missing.
-    pub(super) allowed: bool,
+    pub(super) may_be_missing: bool,
     /// Whether this run may fetch modules from the network.
     pub(super) is_online: bool,
     /// Whether the root module is a Terragrunt unit.
@@ -90,21 +90,31 @@ impl MissingModules {
         }
 
         let mut diagnostics = Vec::new();
-        let allowed = situation.allowed;
+        let may_be_missing = situation.may_be_missing;
         if !not_installed.is_empty() {
-            let install = situation.install(&not_installed);
+            let install = situation.help_to_install(&not_installed);
             let what = "are not installed";
-            diagnostics.push(diagnostic(&not_installed, what, install, allowed));
+            diagnostics.push(diagnostic_about(
+                &not_installed,
+                what,
+                install,
+                may_be_missing,
+            ));
         }
         if !in_submodules.is_empty() {
             let update = Help::from("git submodule update --init");
             let what = "are in git submodules that are not checked out";
-            diagnostics.push(diagnostic(&in_submodules, what, Some(update), allowed));
+            diagnostics.push(diagnostic_about(
+                &in_submodules,
+                what,
+                Some(update),
+                may_be_missing,
+            ));
         }
         if !ignored.is_empty() {
             let run = Help::text(format!("run the tool that creates {}", pronoun(&ignored)));
             let what = "are not there, and git ignores them";
-            diagnostics.push(diagnostic(&ignored, what, Some(run), allowed));
+            diagnostics.push(diagnostic_about(&ignored, what, Some(run), may_be_missing));
         }
         diagnostics
     }
@@ -113,7 +123,7 @@ impl MissingModules {
 impl Situation {
     /// Returns the next step for modules that are not installed; `None` if users can only skip
     /// them.
-    fn install(self, missing: &[&Missing]) -> Option<Help> {
+    fn help_to_install(self, missing: &[&Missing]) -> Option<Help> {
         let them = pronoun(missing);
         let can_be_fetched = missing.iter().any(|missing| {
             let package = missing.package.as_ref();
@@ -128,25 +138,27 @@ impl Situation {
         let fetch = Help::text(format!("to fetch {them} for the check only: ")).and(online.clone());
 
         // Terragrunt installs modules in a copy of the unit, which provlock does not read.
-        match (self.is_unit, self.allowed) {
-            (true, true) if is_fetched_online => return Some(fetch),
-            (true, true) => {
-                return Some("terragrunt init -lockfile=readonly checks their requirements".into());
+        if self.is_unit {
+            if !is_fetched_online {
+                return if self.may_be_missing {
+                    Some("terragrunt init -lockfile=readonly checks their requirements".into())
+                } else {
+                    None
+                };
             }
-            (true, false) if is_fetched_online => {
-                let help = Help::text(format!("let provlock fetch {them}: run without "));
-                let help = help.and(RunOption::FetchNoModules).and_text(" and ");
-                return Some(help.and(RunOption::Offline));
+            if self.may_be_missing {
+                return Some(fetch);
             }
-            (true, false) => return None,
-            (false, _) => {}
+            let help = Help::text(format!("let provlock fetch {them}: run without "));
+            let help = help.and(RunOption::FetchNoModules).and_text(" and ");
+            return Some(help.and(RunOption::Offline));
         }
 
         let program = self.dialect.name();
         let install = Help::text(format!(
             "install {them} with {program} get or {program} init"
         ));
-        if self.allowed && is_fetched_online {
+        if self.may_be_missing && is_fetched_online {
             let fetch = format!("; to fetch {them} for the check only: ");
             return Some(install.and_text(fetch).and(online));
         }
@@ -159,8 +171,13 @@ fn pronoun(missing: &[&Missing]) -> &'static str {
 }
 
 /// Returns the diagnostic about modules that are missing for one reason, the verb phrase `what`: a
-/// warning if missing modules are `allowed`, or else an error.
-fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: bool) -> Diagnostic {
+/// warning if modules may be missing, or else an error.
+fn diagnostic_about(
+    missing: &[&Missing],
+    what: &str,
+    help: Option<Help>,
+    may_be_missing: bool,
+) -> Diagnostic {
     let message = match missing {
         [only] => only.message(),
         _ => Message::from(format!(
@@ -168,7 +185,7 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: boo
             missing.len()
         )),
     };
-    let mut diagnostic = if allowed {
+    let mut diagnostic = if may_be_missing {
         Diagnostic {
             help,
             ..Diagnostic::warning(Code::ModuleNotInstalled, message)
@@ -186,7 +203,7 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: boo
         "called modules {what}, so what they require is not known"
     ));
 
-    for module in missing.iter().take(LOCATIONS) {
+    for module in missing.iter().take(MOST_LOCATIONS) {
         let label = if missing.len() == 1 {
             "called here".to_owned()
         } else {
@@ -194,7 +211,7 @@ fn diagnostic(missing: &[&Missing], what: &str, help: Option<Help>, allowed: boo
         };
         diagnostic = diagnostic.at_called(module.own_call.as_ref(), module.location.clone(), label);
     }
-    match missing.len().saturating_sub(LOCATIONS) {
+    match missing.len().saturating_sub(MOST_LOCATIONS) {
         0 => diagnostic,
         more => diagnostic.note(format!("and {more} more")),
     }

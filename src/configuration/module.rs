@@ -119,11 +119,11 @@ impl Module {
         // Only a fetched package has a different path than the user knows.
         let is_fetched = shown != directory;
         let mut refused_files = Vec::new();
-        let unread = files::module_files(&outside, dialect);
-        for name in unread.primary.iter().chain(&unread.overrides) {
+        let never_read = files::module_files(&outside, dialect);
+        for name in never_read.primary.iter().chain(&never_read.overrides) {
             refused_files.push(outside_error(&shown_file(shown, name, is_fetched)));
         }
-        let module = Self::merge(shown, &inside, merged, dialect, |name| {
+        let module = Self::read_and_merge(shown, &inside, merged, dialect, |name| {
             let path = directory.join(name);
             let shown_path = shown_file(shown, name, is_fetched);
             if is_fetched {
@@ -142,7 +142,7 @@ impl Module {
 
     /// A directory that was not read, because it resolves to one outside of the repository.
     pub(super) fn outside_of_repository(directory: &Path, dialect: Dialect) -> Self {
-        let module = Self::new(directory, MergedFiles::default(), &[], dialect);
+        let module = Self::of_merged(directory, MergedFiles::default(), &[], dialect);
         Self {
             empty: true,
             may_be_root: true,
@@ -154,10 +154,10 @@ impl Module {
     /// Reads the files of a root module that come from several directories. A location in a
     /// generated file becomes the location of the block that generates the file; errors in the file
     /// have both.
-    pub(super) fn of_files(root: &RootFiles, dialect: Dialect) -> Self {
+    pub(super) fn of_root_files(root: &RootFiles, dialect: Dialect) -> Self {
         let names: Vec<_> = root.files.keys().cloned().collect();
         let directory = root.module().shown_path();
-        let mut module = Self::merge(
+        let mut module = Self::read_and_merge(
             &directory,
             &names,
             MergedFiles::default(),
@@ -197,14 +197,14 @@ impl Module {
             }
         }
         let names: Vec<_> = by_name.keys().cloned().collect();
-        Self::merge(directory, &names, MergedFiles::default(), dialect, |name| {
+        Self::read_and_merge(directory, &names, MergedFiles::default(), dialect, |name| {
             Ok(Arc::clone(&by_name[name]))
         })
     }
 
-    /// Merges the files with these names, which are sorted. Files that override others come last.
-    /// Errors in the files become [`Module::diagnostics`].
-    fn merge(
+    /// Reads and merges the files with these names, which are sorted. Files that override others
+    /// come last. Errors in the files become [`Module::diagnostics`].
+    fn read_and_merge(
         directory: &Path,
         names: &[String],
         mut merged: MergedFiles,
@@ -239,13 +239,13 @@ impl Module {
             empty,
             foreign: files.foreign,
             may_be_root,
-            ..Self::new(directory, merged, &sources, dialect)
+            ..Self::of_merged(directory, merged, &sources, dialect)
         }
     }
 
     /// Makes a module of its merged files. Names of providers become addresses, and resources imply
     /// providers that no file declares.
-    fn new(
+    fn of_merged(
         directory: &Path,
         files: MergedFiles,
         sources: &[Arc<SourceFile>],
@@ -400,7 +400,7 @@ impl Module {
         if let Some(address) = self.local_names.get(name) {
             return Some(address.clone());
         }
-        match decode::implied(name, dialect, location) {
+        match decode::implied_provider(name, dialect, location) {
             Ok(address) => Some(address),
             Err(more) => {
                 errors.extend(more);
@@ -437,14 +437,14 @@ impl Module {
         errors: &mut Collector,
     ) {
         // A provider that is declared already needs no other location.
-        let mut required: BTreeSet<_> = self
+        let mut declared: BTreeSet<_> = self
             .declarations
             .iter()
             .map(|(address, _)| address.clone())
             .collect();
-        let mut names = BTreeMap::new();
+        let mut first_locations = BTreeMap::new();
         if let Some(store) = state_store {
-            names.insert(store.local_name.clone(), store.location.clone());
+            first_locations.insert(store.local_name.clone(), store.location.clone());
         }
         for resource in &resources.blocks {
             let (name, location) = implied_name(
@@ -452,25 +452,25 @@ impl Module {
                 &resource.type_name,
                 &resource.label,
             );
-            names.entry(name).or_insert(location);
+            first_locations.entry(name).or_insert(location);
         }
         for import in imports {
             let resource = format!("resource \"{}\" \"{}\"", import.type_name, import.name);
             // Terraform takes the provider from the target or its module, if there is one; OpenTofu
             // from the import.
-            let elsewhere = import.in_module || resources.names.contains_key(&resource);
-            if dialect == Dialect::Tofu || !elsewhere {
+            let has_target_elsewhere = import.in_module || resources.names.contains_key(&resource);
+            if dialect == Dialect::Tofu || !has_target_elsewhere {
                 let (name, location) = implied_name(
                     import.provider.as_ref(),
                     &import.type_name,
                     &import.location,
                 );
-                names.entry(name).or_insert(location);
+                first_locations.entry(name).or_insert(location);
             }
         }
-        for (name, location) in names {
+        for (name, location) in first_locations {
             if let Some(address) = self.address(&name, dialect, &location, errors)
-                && required.insert(address.clone())
+                && declared.insert(address.clone())
             {
                 self.declarations.push((
                     address,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::diagnostic::Location;
 
-use super::syntax::{Attribute, Block, Content, Schema, Strings};
+use super::syntax::{Attribute, Block, Content, JsonStrings, Schema};
 
 /// Declarations of a module that its expressions can refer to.
 #[derive(Debug, Default)]
@@ -78,7 +78,7 @@ impl Names {
                     let variable = Variable::new(&content, block.location(&name.span));
                     names
                         .variables
-                        .insert(name.text.clone(), variable.over(earlier));
+                        .insert(name.text.clone(), variable.overriding(earlier));
                 }
             }
         }
@@ -88,7 +88,10 @@ impl Names {
 
 /// The value of an argument that is `true` or `false`.
 fn flag(content: &Content, name: &str) -> Option<bool> {
-    let value = content.attribute(name)?.constant(Strings::Literal).ok()?;
+    let value = content
+        .attribute(name)?
+        .constant(JsonStrings::Literal)
+        .ok()?;
     value.as_bool().ok()
 }
 
@@ -107,7 +110,7 @@ impl Variable {
     }
 
     /// Applies the arguments of a variable in an override file to the variable known so far.
-    fn over(self, known: Option<Self>) -> Self {
+    fn overriding(self, known: Option<Self>) -> Self {
         let Some(known) = known else { return self };
         Self {
             default: self.default.or(known.default),

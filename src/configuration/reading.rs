@@ -49,25 +49,6 @@ pub(crate) fn read_resolved(
     resolver: Option<&Resolver<'_>>,
     required: Required<'_>,
 ) -> Result<Requirements> {
-    let arrived = |module: FetchedModule| {
-        // Errors are reported when its call is followed.
-        let Ok(directory) = module.path() else { return };
-        let Ok(canonical) = canonicalize(&directory) else {
-            return;
-        };
-        let module = cache.fetched_module(
-            &canonical,
-            &directory,
-            &module.shown_path(),
-            options.dialect,
-        );
-        let providers: BTreeSet<_> = module
-            .declarations
-            .iter()
-            .map(|(address, _)| address)
-            .collect();
-        parallel::map(providers.into_iter().collect(), ASKING_AT_ONCE, required);
-    };
     let mut packages = CalledPackages::default();
     let mut passes = 0;
     loop {
@@ -92,7 +73,7 @@ pub(crate) fn read_resolved(
             fetcher.fetch_all(
                 options.dialect,
                 walk.requests.into_iter().collect(),
-                arrived,
+                |module| announce_providers_of(&module, options, cache, required),
             );
         } else if is_settled || passes == MOST_PASSES {
             return requirements;
@@ -101,4 +82,29 @@ pub(crate) fn read_resolved(
         }
         packages = walk.packages;
     }
+}
+
+/// Calls `required` for the providers that a fetched module declares, before its calls are
+/// followed.
+fn announce_providers_of(
+    fetched: &FetchedModule,
+    options: &Options,
+    cache: &ModuleCache,
+    required: Required<'_>,
+) {
+    // Errors are reported when its call is followed.
+    let Ok(directory) = fetched.path() else {
+        return;
+    };
+    let Ok(canonical) = canonicalize(&directory) else {
+        return;
+    };
+    let shown = fetched.shown_path();
+    let module = cache.fetched_module(&canonical, &directory, &shown, options.dialect);
+    let providers: BTreeSet<_> = module
+        .declarations
+        .iter()
+        .map(|(address, _)| address)
+        .collect();
+    parallel::map(providers.into_iter().collect(), ASKING_AT_ONCE, required);
 }

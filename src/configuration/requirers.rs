@@ -33,7 +33,7 @@ impl Requirements {
             .map(|call| call.directory.as_path())
             .collect();
         let mut requirers = Vec::new();
-        let mut taken = HashSet::new();
+        let mut listed_directories = HashSet::new();
         let root = Requirer {
             call: None,
             depth: 0,
@@ -43,7 +43,8 @@ impl Requirements {
         for (number, module) in self.modules.iter().enumerate() {
             let directory = module.canonical.as_path();
             // The files of a Terragrunt unit are in several directories, to which no call leads.
-            if (number == 0 || !called.contains(directory)) && taken.insert(directory) {
+            if (number == 0 || !called.contains(directory)) && listed_directories.insert(directory)
+            {
                 let own = declarations.get(directory).into_iter().flatten();
                 requirers.extend(own.map(|declaration| Requirer {
                     declaration: Some(declaration),
@@ -51,21 +52,23 @@ impl Requirements {
                 }));
             }
         }
-        // For each call, how many of the calls that lead to it and of itself are listed.
-        let mut listed: Vec<usize> = Vec::with_capacity(self.call_tree.len());
+        // For each call, the depth of what is listed below it: the number of listed calls that lead
+        // there.
+        let mut depths_below: Vec<usize> = Vec::with_capacity(self.call_tree.len());
         let mut seen = HashSet::new();
         let mut with_requirers_below = HashSet::new();
         for call in &self.call_tree {
             let directory = call.directory.as_path();
-            let depth = call.parent.map_or(0, |parent| listed[parent]);
-            let all = declarations
+            let depth = call.parent.map_or(0, |parent| depths_below[parent]);
+            let all_declarations = declarations
                 .get(directory)
                 .map(Vec::as_slice)
                 .unwrap_or_default();
-            let own = if seen.insert(directory) {
-                all
+            // All declarations are shown only at the first call of the module.
+            let shown = if seen.insert(directory) {
+                all_declarations
             } else {
-                all.get(..1).unwrap_or_default()
+                all_declarations.get(..1).unwrap_or_default()
             };
             let is_repeated = call.is_repeated && with_requirers_below.contains(directory);
             let requirer = Requirer {
@@ -74,15 +77,16 @@ impl Requirements {
                 declaration: None,
                 is_repeated,
             };
-            requirers.extend(own.iter().map(|declaration| Requirer {
+            requirers.extend(shown.iter().map(|declaration| Requirer {
                 declaration: Some(declaration),
                 ..requirer
             }));
-            if own.is_empty() && is_repeated {
+            // Modules that it calls are listed at an earlier call of it.
+            if shown.is_empty() && is_repeated {
                 requirers.push(requirer);
             }
-            let is_listed = !own.is_empty() || is_repeated;
-            listed.push(depth + usize::from(is_listed));
+            let is_listed = !shown.is_empty() || is_repeated;
+            depths_below.push(depth + usize::from(is_listed));
             let mut above = if is_listed { call.parent } else { None };
             while let Some(parent) = above {
                 with_requirers_below.insert(self.call_tree[parent].directory.as_path());

@@ -4,7 +4,7 @@
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::provider::{Constraint, ConstraintList, Operator, Version};
 
-pub(crate) use super::edits::plain;
+pub(crate) use super::edits::editable_string;
 pub use super::edits::{ConstraintEdit, files};
 use super::requirement::{Declaration, DeclarationKind, Requirement};
 
@@ -27,7 +27,7 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
     let mut edits = Vec::new();
     let mut declarations = requirement.declarations.clone();
     for declaration in &mut declarations {
-        // It has no constraint.
+        // Without a constraint, it allows every version.
         let Some(written) = &declaration.version else {
             continue;
         };
@@ -36,7 +36,7 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
         if terms.iter().all(|term| term.is_met_by(version)) {
             continue;
         }
-        let edit = edit_of(declaration, written, version)
+        let edit = edit_to_allow(declaration, written, version)
             .map_err(|why| refusal(declaration, written, version, why))?;
         let constraints = edit
             .new
@@ -71,14 +71,14 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
 }
 
 /// The edit of a declaration's constraint that makes it allow `version`, or why there is none.
-fn edit_of(
+fn edit_to_allow(
     declaration: &Declaration,
     written: &Location,
     version: &Version,
 ) -> Result<ConstraintEdit, &'static str> {
     let location = editable(declaration, written)?;
     let text = &location.file.text[location.span.clone()];
-    let Some(new) = allowing(text, version) else {
+    let Some(new) = list_allowing(text, version) else {
         return Err("only its version may change, not its form");
     };
     Ok(ConstraintEdit { location, new })
@@ -109,22 +109,22 @@ fn editable(declaration: &Declaration, written: &Location) -> Result<Location, &
     if !declaration.local {
         return Err("its module is not in this project");
     }
-    plain(written)
+    editable_string(written)
 }
 
 /// The same constraint list, with other versions where a term does not allow `version`. Operators,
 /// the number of parts and white space stay. `None` if that is impossible.
-pub(crate) fn allowing(text: &str, version: &Version) -> Option<String> {
+pub(crate) fn list_allowing(text: &str, version: &Version) -> Option<String> {
     let terms: Option<Vec<String>> = text
         .split(',')
-        .map(|term| allowing_term(term, version))
+        .map(|term| term_allowing(term, version))
         .collect();
     terms.map(|terms| terms.join(","))
 }
 
 /// Changes the version in a term such as `~> 1.2` so that it allows a version. A term that allows
 /// it stays as it is; `None` if no version in the term would.
-fn allowing_term(term: &str, version: &Version) -> Option<String> {
+fn term_allowing(term: &str, version: &Version) -> Option<String> {
     let written: ConstraintList = term.parse().ok()?;
     // White space between commas is no term.
     let Some(constraint) = written.terms().first() else {
@@ -136,7 +136,7 @@ fn allowing_term(term: &str, version: &Version) -> Option<String> {
     let start = term.find(|c: char| c.is_ascii_digit())?;
     let end = term.trim_end().len();
     let numbers = term[start..end].split(['-', '+']).next()?;
-    let replacement = boundary(constraint, numbers.split('.').count(), version)?;
+    let replacement = boundary_for_version(constraint, numbers.split('.').count(), version)?;
     let new = format!("{}{replacement}{}", &term[..start], &term[end..]);
 
     // With fewer numbers than the version has, the new term may still not allow it.
@@ -147,12 +147,16 @@ fn allowing_term(term: &str, version: &Version) -> Option<String> {
     Some(new)
 }
 
-/// The version for a term that does not allow `version` yet, in so many parts.
+/// The boundary, in so many parts, with which a term that does not allow `version` yet allows it.
+/// `None` if no boundary does, and for lower limits and exclusions, with which the user excludes
+/// the version on purpose.
 ///
-/// An upper limit that is not included keeps its last number that is not zero the last one: `<
-/// 6.0.0` becomes `< 7.0.0`. Lower limits and exclusions are never changed: there, the user does
-/// not want the version.
-fn boundary(constraint: &Constraint, parts: usize, version: &Version) -> Option<String> {
+/// In `<`, the last number that is not zero stays the last one: `< 6.0.0` becomes `< 7.0.0`.
+fn boundary_for_version(
+    constraint: &Constraint,
+    parts: usize,
+    version: &Version,
+) -> Option<String> {
     let numbers = [version.major, version.minor, version.patch];
     let shown = parts.min(3);
     match constraint.operator {

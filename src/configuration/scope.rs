@@ -14,7 +14,7 @@ use crate::hcl::evaluate::expression::Evaluator;
 use crate::hcl::evaluate::literal;
 use crate::hcl::evaluate::references::References;
 use crate::hcl::evaluate::types;
-use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
+use crate::hcl::evaluate::value::{Stop, Unknown, Value};
 use crate::modules::local;
 use crate::provider::Dialect;
 
@@ -24,7 +24,7 @@ use super::module::Module;
 use super::names::Variable;
 use super::origin::{Origin, OriginTracker, RunInput};
 use super::root::Inputs;
-use super::syntax::{Attribute, Strings};
+use super::syntax::{Attribute, JsonStrings};
 use super::variables::{InputVariables, VariableValue};
 
 /// The variables and locals that the expressions of a module can use.
@@ -34,7 +34,7 @@ pub(super) struct Scope<'a> {
     dialect: Dialect,
     allowance: &'a Allowance,
     /// Values evaluated so far by `var` or `local` and the name, with their origins.
-    known: RefCell<BTreeMap<(&'static str, String), Known>>,
+    evaluated: RefCell<BTreeMap<(&'static str, String), Known>>,
     /// Reason why nothing that the module calls may be requested: a withheld value has chosen the
     /// module.
     pub(super) chosen_by: Option<Unknown>,
@@ -76,19 +76,19 @@ impl<'a> UserValues<'a> {
         }
     }
 
-    /// The value of a variable; `None` if neither the user nor Terragrunt gives one. Unknown if
-    /// Terragrunt may give a different one.
-    fn get(&self, name: &str) -> Outcome<Option<VariableValue>> {
+    /// The value that the user or Terragrunt gives to a variable; `None` if neither gives one.
+    /// Unknown if Terragrunt may give a different one.
+    fn get(&self, name: &str) -> Result<Option<VariableValue>, Stop> {
         let given = match self.read.get_or_init(|| self.variables.read(self.root)) {
             Ok(given) => given.get(name).cloned(),
-            Err(errors) => return failure(errors.to_string()),
+            Err(errors) => return Err(Stop::failure(errors.to_string())),
         };
         let Some(inputs) = self.inputs else {
             return Ok(given);
         };
         // Any variable may have a different value, even if the user gives one.
         if let Some(reason) = inputs.uncertain {
-            return unknown(reason);
+            return Err(Stop::unknown(reason));
         }
         // Terragrunt passes inputs as `TF_VAR` variables, which files and flags override.
         if given.is_some() {
@@ -97,9 +97,11 @@ impl<'a> UserValues<'a> {
         match inputs.texts.get(name) {
             Some(Some(text)) => Ok(Some(VariableValue::Text(text.clone()))),
             // It is not a text, or not known.
-            Some(None) => unknown(format!("the input \"{name}\" is not known")),
+            Some(None) => Err(Stop::unknown(format!("the input \"{name}\" is not known"))),
             // There may be more inputs.
-            None if inputs.is_partial => unknown(format!("the input \"{name}\" is not known")),
+            None if inputs.is_partial => {
+                Err(Stop::unknown(format!("the input \"{name}\" is not known")))
+            }
             None => Ok(None),
         }
     }
@@ -117,7 +119,7 @@ impl<'a> Scope<'a> {
             values,
             dialect,
             allowance,
-            known: RefCell::default(),
+            evaluated: RefCell::default(),
             chosen_by: None,
         }
     }
@@ -138,7 +140,7 @@ impl<'a> Scope<'a> {
         let Values::User(_) = self.values else {
             return false;
         };
-        let Ok(Expression::Traversal(traversal)) = written.expression(Strings::Template) else {
+        let Ok(Expression::Traversal(traversal)) = written.expression(JsonStrings::Template) else {
             return false;
         };
         let is_var =
@@ -165,78 +167,84 @@ impl<'a> Scope<'a> {
         self.origin().mix("value", &written.code());
         let outcome = self
             .allowance
-            .nested(|| self.evaluate_expression(&parse(written, Strings::Template)?, written));
+            .nested(|| self.evaluate_expression(&parse(written, JsonStrings::Template)?, written));
         match outcome {
             Ok(value) => value,
-            Err(stop) => Value::Unknown(stop.at(|| Some(written.location.clone()))),
+            Err(stop) => Value::Unknown(stop.into_unknown_at(|| Some(written.location.clone()))),
         }
     }
 
     /// Evaluates an expression with the values to which it refers. `written` is the argument that
     /// it was parsed from.
-    fn evaluate_expression(&self, expression: &Expression, written: &Attribute) -> Outcome {
+    fn evaluate_expression(
+        &self,
+        expression: &Expression,
+        written: &Attribute,
+    ) -> Result<Value, Stop> {
         self.origin().add_files(FileReads::of(expression));
-        let mut variables: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
-        let mut others = BTreeMap::new();
+        let mut members_by_root: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
+        let mut roots = BTreeMap::new();
         for (root, name) in References::of(expression).names {
             let value = match root.as_str() {
-                "var" => self.remembered("var", &name, || self.variable(&name)),
-                "local" => self.remembered("local", &name, || self.local(&name)),
-                "path" => self.path(&name),
-                "terraform" | "tofu" if name == "workspace" => self.workspace(),
+                "var" => self.evaluate_once("var", &name, || self.value_of_variable(&name)),
+                "local" => self.evaluate_once("local", &name, || self.value_of_local(&name)),
+                "path" => self.value_of_path(&name),
+                "terraform" | "tofu" if name == "workspace" => self.name_of_workspace(),
                 _ => {
-                    others.insert(
+                    roots.insert(
                         root.clone(),
                         not_known(format!("{root} is not known before a plan"), None),
                     );
                     continue;
                 }
             };
-            variables.entry(root).or_default().insert(name, value);
+            members_by_root.entry(root).or_default().insert(name, value);
         }
-        let mut roots = others;
-        for (root, members) in variables {
+        for (root, members) in members_by_root {
             roots.insert(root, Value::object(members)?);
         }
-        let place = |part| Some(written.location_of(part));
+        let location_of = |part| Some(written.location_of(part));
         Ok(Evaluator {
-            place: &place,
+            location_of: &location_of,
             ..Evaluator::new(self.allowance, &roots)
         }
         .evaluate(expression))
     }
 
-    /// A value that is evaluated once, and unknown while that is done.
-    fn remembered(
+    /// Returns the value of a variable or a local, which `evaluate` is called for only once. The
+    /// value is unknown while that is done.
+    fn evaluate_once(
         &self,
         root: &'static str,
         name: &str,
         evaluate: impl FnOnce() -> Value,
     ) -> Value {
         let key = (root, name.to_owned());
-        if let Some((value, origin)) = self.known.borrow().get(&key) {
+        if let Some((value, origin)) = self.evaluated.borrow().get(&key) {
             self.origin().add(origin.clone());
             return value.clone();
         }
         // A value that refers to itself finds this entry, so that the evaluation ends.
         let itself = Unknown::new(format!("{root}.{name} refers to itself"), None);
-        self.known.borrow_mut().insert(
+        self.evaluated.borrow_mut().insert(
             key.clone(),
             (Value::Unknown(Arc::new(itself)), Origin::default()),
         );
         let (value, origin) = self.origin().during(|| unless_it_fails(evaluate()));
-        self.known.borrow_mut().insert(key, (value.clone(), origin));
+        self.evaluated
+            .borrow_mut()
+            .insert(key, (value.clone(), origin));
         value
     }
 
-    fn local(&self, name: &str) -> Value {
+    fn value_of_local(&self, name: &str) -> Value {
         match self.module.names().locals.get(name) {
             Some(written) => self.evaluate(written),
             None => not_known(format!("there is no local \"{name}\""), None),
         }
     }
 
-    fn variable(&self, name: &str) -> Value {
+    fn value_of_variable(&self, name: &str) -> Value {
         let Some(variable) = self.module.names().variables.get(name) else {
             return not_known(format!("there is no variable \"{name}\""), None);
         };
@@ -247,19 +255,22 @@ impl<'a> Scope<'a> {
             );
             return not_known(reason, Some(&variable.location));
         }
-        let value = self.typed(name, variable);
-        value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(variable.location.clone()))))
+        let value = self.evaluate_variable(name, variable);
+        value.unwrap_or_else(|stop| {
+            Value::Unknown(stop.into_unknown_at(|| Some(variable.location.clone())))
+        })
     }
 
-    /// The value of a variable, as the type that it declares (`prepareFinalInputVariableValue`).
-    fn typed(&self, name: &str, variable: &Variable) -> Outcome {
+    /// The value of a variable, given or by default, converted to the type that it declares
+    /// (`prepareFinalInputVariableValue`).
+    fn evaluate_variable(&self, name: &str, variable: &Variable) -> Result<Value, Stop> {
         let kind = match &variable.kind {
-            Some(kind) => Some(parse(kind, Strings::Expression)?),
+            Some(kind) => Some(parse(kind, JsonStrings::Expression)?),
             None => None,
         };
-        let is_text = kind.as_ref().is_none_or(types::is_primitive);
+        let is_primitive = kind.as_ref().is_none_or(types::is_primitive);
         let given = match self.values {
-            Values::User(values) => Self::given_by_user(values, name, variable, is_text)?,
+            Values::User(values) => Self::given_by_user(values, name, variable, is_primitive)?,
             Values::Call(call, scope, _) => {
                 // Of arguments with the same name, the last one counts.
                 let argument = call
@@ -281,40 +292,48 @@ impl<'a> Scope<'a> {
 
         // A default that does not fit fails, whether it is needed or not.
         let default = match &variable.default {
-            Some(default) => Some(self.converted(self.evaluate(default), kind.as_ref())?),
+            Some(default) => Some(self.convert(self.evaluate(default), kind.as_ref())?),
             None => None,
         };
         let is_nullable = variable.is_nullable != Some(false);
         let value = match (given, default) {
             (Some(given), _) if is_nullable || !given.is_null() => {
-                self.converted(given, kind.as_ref())?
+                self.convert(given, kind.as_ref())?
             }
             (_, Some(default)) => default,
-            (_, None) => return unknown(format!("the variable \"{name}\" has no value")),
+            (_, None) => {
+                return Err(Stop::unknown(format!(
+                    "the variable \"{name}\" has no value"
+                )));
+            }
         };
         if value.is_null() && !is_nullable {
-            return failure(format!("the variable \"{name}\" must not be null"));
+            return Err(Stop::failure(format!(
+                "the variable \"{name}\" must not be null"
+            )));
         }
         Ok(value)
     }
 
     /// Converts a value to the type of a variable, if it has one.
-    fn converted(&self, value: Value, kind: Option<&Expression>) -> Outcome {
-        self.allowance.spend_on(value.weight())?;
+    fn convert(&self, value: Value, kind: Option<&Expression>) -> Result<Value, Stop> {
+        self.allowance.spend_on_bytes(value.weight())?;
         if let Some(kind) = kind {
             return types::convert(&value, kind);
         }
-        value.failed()?;
+        value.ensure_not_failed()?;
         Ok(value)
     }
 
-    /// The value that the user gives to a variable, and notes where it comes from.
+    /// Returns the value that the user gives to a variable, and notes where it comes from; `None`
+    /// if the user gives none. Text is the value itself if the type is primitive, or else an
+    /// expression.
     fn given_by_user(
         values: &UserValues<'_>,
         name: &str,
         variable: &Variable,
-        is_text: bool,
-    ) -> Outcome<Option<Value>> {
+        is_primitive: bool,
+    ) -> Result<Option<Value>, Stop> {
         let given = values.get(name);
         let is_flag = matches!(
             given,
@@ -326,10 +345,12 @@ impl<'a> Scope<'a> {
             name: format!("the variable \"{name}\""),
             is_flag,
         });
-        let given = given?;
+        let given_value = given?;
         // Other files may give a value that this one replaces.
-        values.origin.mix("given value", &format!("{given:?}"));
-        if let Some(VariableValue::FromEnvironment(_)) = given {
+        values
+            .origin
+            .mix("given value", &format!("{given_value:?}"));
+        if let Some(VariableValue::FromEnvironment(_)) = given_value {
             let reason = format!(
                 "the variable \"{name}\" is set by the environment, which is not sent to other hosts"
             );
@@ -337,16 +358,16 @@ impl<'a> Scope<'a> {
                 .origin
                 .withhold(Unknown::new(reason, Some(variable.location.clone())));
         }
-        Ok(given.map(|given| Self::parse_given(variable, &given, is_text)))
+        Ok(given_value.map(|given| Self::parse_given(variable, &given, is_primitive)))
     }
 
     /// The value that the user gives to a variable.
-    fn parse_given(variable: &Variable, given: &VariableValue, is_text: bool) -> Value {
+    fn parse_given(variable: &Variable, given: &VariableValue, is_primitive: bool) -> Value {
         let text = match given {
             VariableValue::InFile(value) | VariableValue::InFileOfFlag(value) => {
                 return value.clone();
             }
-            VariableValue::Text(text) | VariableValue::FromEnvironment(text) if is_text => {
+            VariableValue::Text(text) | VariableValue::FromEnvironment(text) if is_primitive => {
                 return Value::string(text.as_str());
             }
             VariableValue::Text(text) | VariableValue::FromEnvironment(text) => text,
@@ -354,12 +375,12 @@ impl<'a> Scope<'a> {
         match literal::parse_literal(text) {
             Ok(value) => value,
             // The text is not in a file, so an error shows the position of the variable.
-            Err(stop) => Value::Unknown(stop.at(|| Some(variable.location.clone()))),
+            Err(stop) => Value::Unknown(stop.into_unknown_at(|| Some(variable.location.clone()))),
         }
     }
 
     /// The workspace, which is that of the root module.
-    fn workspace(&self) -> Value {
+    fn name_of_workspace(&self) -> Value {
         match self.values {
             Values::User(user) => {
                 user.origin.add_input(RunInput {
@@ -368,12 +389,12 @@ impl<'a> Scope<'a> {
                 });
                 Value::string(user.variables.workspace(user.root))
             }
-            Values::Call(_, caller, _) => caller.workspace(),
+            Values::Call(_, caller, _) => caller.name_of_workspace(),
         }
     }
 
     /// `path.module` and `path.root`.
-    fn path(&self, name: &str) -> Value {
+    fn value_of_path(&self, name: &str) -> Value {
         let path = match name {
             "root" => Some(PathBuf::from(".")),
             "module" => self.directory(),
@@ -405,16 +426,16 @@ impl<'a> Scope<'a> {
 /// The value of a variable or a local, which is unknown if a part of it fails: OpenTofu and
 /// Terraform then evaluate nothing that refers to it, not even `try`.
 fn unless_it_fails(value: Value) -> Value {
-    match value.failed() {
+    match value.ensure_not_failed() {
         Err(stop) => Value::Unknown(Arc::new(Unknown {
             is_failure: false,
-            ..Unknown::clone(&stop.at(|| None))
+            ..Unknown::clone(&stop.into_unknown_at(|| None))
         })),
         Ok(()) => value,
     }
 }
 
-fn parse(written: &Attribute, strings: Strings) -> Outcome<Expression> {
+fn parse(written: &Attribute, strings: JsonStrings) -> Result<Expression, Stop> {
     written
         .expression(strings)
         .map_err(|fault| Stop::Unknown(fault.message))

@@ -75,19 +75,19 @@ impl State {
                 Self::unknown(format!("{name} keeps the state elsewhere"))
             }
         };
-        let used = match backend {
+        let used_path = match backend {
             None => StatePaths::default().state,
             Some(Backend::Local(Some(paths))) => paths.state.clone(),
             Some(Backend::Local(None) | Backend::Remote(_)) => return state,
         };
 
         // `init` offers to copy the state that the backend had before.
-        let mut left = MAX_STATE_SIZE;
-        let mut before = Self::default();
-        for path in unused_files(root, data_directory, &used, boundary) {
-            before.add_file(&path, boundary, &mut left);
+        let mut bytes_left = MAX_STATE_SIZE;
+        let mut unused = Self::default();
+        for path in unused_files(root, data_directory, &used_path, boundary) {
+            unused.add_file(&path, boundary, &mut bytes_left);
         }
-        state.unused = before.providers;
+        state.unused = unused.providers;
         state
     }
 
@@ -112,11 +112,11 @@ impl State {
         let workspaces = join(root, &paths.workspaces);
         let mut state = Self::default();
         let others = workspace_files(&workspaces, boundary).unwrap_or_else(|error| {
-            state.add_error(&workspaces, &error.to_string());
+            state.warn_not_read(&workspaces, &error.to_string());
             Vec::new()
         });
         if others.len() > MAX_WORKSPACES {
-            state.add_error(
+            state.warn_not_read(
                 &workspaces,
                 &format!("there are more than {MAX_WORKSPACES}"),
             );
@@ -142,11 +142,11 @@ impl State {
         let bytes = match boundary.tree().read(path, MAX_STATE_SIZE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return,
-            Err(error) => return self.add_error(path, &error.to_string()),
+            Err(error) => return self.warn_not_read(path, &error.to_string()),
         };
         let Some(rest) = bytes_left.checked_sub(bytes.len() as u64) else {
             let limit = MAX_STATE_SIZE >> 20;
-            return self.add_error(
+            return self.warn_not_read(
                 path,
                 &format!("the state files together are larger than {limit} MiB"),
             );
@@ -154,14 +154,14 @@ impl State {
         *bytes_left = rest;
         let contents = match Contents::parse(&bytes) {
             Ok(contents) => contents,
-            Err(problem) => return self.add_error(path, &problem),
+            Err(problem) => return self.warn_not_read(path, &problem),
         };
         self.add_knowledge(StateKnowledge::Read);
-        self.add_contents(path, contents, bytes.is_empty());
+        self.add_providers(path, contents, bytes.is_empty());
     }
 
     /// Adds the providers of a state file. If they are not all known, notes the reason instead.
-    fn add_contents(&mut self, path: &Path, contents: Contents, is_empty: bool) {
+    fn add_providers(&mut self, path: &Path, contents: Contents, is_empty: bool) {
         // Terraform ignores this member, and reads the resources beside it.
         if contents.encrypted_data.is_some() {
             self.note_unknown(format!("{} is encrypted", path.display()));
@@ -182,7 +182,7 @@ impl State {
                 let reason = format!("{} has version {version} of the format", path.display());
                 return self.note_unknown(reason);
             }
-            Contents { version: None, .. } => return self.add_error(path, "it is not a state"),
+            Contents { version: None, .. } => return self.warn_not_read(path, "it is not a state"),
         }
         let resources = contents
             .resources
@@ -190,7 +190,7 @@ impl State {
             .flat_map(|resources| resources.0);
         let providers: BTreeSet<_> = resources.map(|resource| resource.provider).collect();
         if providers.len() > MAX_PROVIDERS {
-            return self.add_error(path, "it has too many providers");
+            return self.warn_not_read(path, "it has too many providers");
         }
         for text in providers {
             match provider_of(&text) {
@@ -205,7 +205,7 @@ impl State {
                         path.display()
                     ));
                 }
-                None => return self.add_error(path, "it has a provider in an unusual form"),
+                None => return self.warn_not_read(path, "it has a provider in an unusual form"),
             }
         }
     }
@@ -219,7 +219,8 @@ impl State {
         self.knowledge = before.with(of_more);
     }
 
-    fn add_error(&mut self, path: &Path, why: &str) {
+    /// Warns that a state file was not read, so that its providers are unknown.
+    fn warn_not_read(&mut self, path: &Path, why: &str) {
         self.note_unknown(format!("{} was not read", path.display()));
         let message = Message::naming(path, |path| {
             format!("the state in {path} was not read: {why}")
@@ -240,12 +241,12 @@ impl Requirements {
             if of_configuration.contains(&address) {
                 continue;
             }
-            let list = if address.is_never_locked() {
+            let requirements = if address.is_never_locked() {
                 &mut self.never_locked
             } else {
                 &mut self.providers
             };
-            let requirement = list.entry(address).or_default();
+            let requirement = requirements.entry(address).or_default();
             let declaration = Declaration::new(DeclarationKind::State, Location::of_file(path));
             requirement.declarations.push(Declaration {
                 module: root.to_owned(),
@@ -278,7 +279,7 @@ fn at_registry_of(
 }
 
 /// Returns the existing state files that a local backend does not use: the default file, the file
-/// of the backend that `init` recorded, and files beside the backend's path, which is `used`.
+/// of the backend that `init` recorded, and files beside `used`, the backend's path.
 fn unused_files(
     root: &Path,
     data_directory: &Path,

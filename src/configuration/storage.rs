@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::fingerprint::FileReads;
-use super::syntax::{Block, BlockSchema, Schema, Strings};
+use super::syntax::{Block, BlockSchema, JsonStrings, Schema};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::{Members, Piece, Unknown, Value};
 
@@ -219,7 +219,7 @@ impl StateStorage {
         for attribute in &content.attributes {
             let name = attribute.name.text.clone();
             // A file of arguments has no variables. In JSON, too, a string is taken as it is.
-            let value = attribute.constant(Strings::Literal).ok()?;
+            let value = attribute.constant(JsonStrings::Literal).ok()?;
             let argument = StorageArgument::of_value(&name, &value);
             storage.arguments.insert(name, argument);
         }
@@ -382,8 +382,8 @@ fn add_reads(reads: &mut FileReads, value: &Value, block: Option<&Location>) {
     }
 }
 
-/// Adds text that is equal for equal values, wherever they are written. An unknown value is equal
-/// to one with the same expression.
+/// Adds a text that is the same for equal values, wherever they are written. Unknown values have
+/// the same text if they have the same expression.
 fn add_identity(text: &mut String, value: &Value) {
     match value {
         Value::Null => text.push_str("null"),

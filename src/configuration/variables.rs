@@ -8,12 +8,12 @@ use std::sync::Arc;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result, SourceFile, collect_all};
 use crate::hcl::Fault;
 use crate::hcl::evaluate::literal;
-use crate::hcl::evaluate::value::{Value, unknown};
+use crate::hcl::evaluate::value::{Stop, Value};
 use crate::system::files::join;
 use crate::system::{Boundary, Tree, boundary};
 
 use super::files::Texts;
-use super::syntax::{Block, Schema, Strings, diagnose};
+use super::syntax::{Block, JsonStrings, Schema, diagnose};
 
 /// Prefix of environment variables that give values.
 const ENVIRONMENT: &str = "TF_VAR_";
@@ -135,7 +135,9 @@ impl InputVariables {
         }
         let texts = Texts::default();
         for file in self.flags.iter().filter_map(VariableFlag::file) {
-            if let Err(more) = values(&Tree::Work, file, &texts, VariableValue::InFileOfFlag) {
+            if let Err(more) =
+                read_file_of_values(&Tree::Work, file, &texts, VariableValue::InFileOfFlag)
+            {
                 errors.extend(more);
             }
         }
@@ -172,7 +174,7 @@ impl InputVariables {
         Self { boundary, ..self }
     }
 
-    /// All values for a root module in a directory, by the names of variables.
+    /// All values that the user gives to a root module in a directory, by the names of variables.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -186,7 +188,7 @@ impl InputVariables {
             sources.push(if self.boundary.is_link_out(&path) {
                 Err(boundary::outside_error(&path).into())
             } else {
-                values(tree, &path, &texts, VariableValue::InFile)
+                read_file_of_values(tree, &path, &texts, VariableValue::InFile)
             });
         }
         // These flags come from the environment, not from this run, so that their values are
@@ -199,7 +201,7 @@ impl InputVariables {
                     Ok(vec![(name.clone(), value)])
                 }
                 VariableFlag::File(file) => {
-                    values(tree, &join(root, file), &texts, VariableValue::InFile)
+                    read_file_of_values(tree, &join(root, file), &texts, VariableValue::InFile)
                 }
             });
         }
@@ -208,7 +210,9 @@ impl InputVariables {
                 VariableFlag::Value(name, value) => {
                     Ok(vec![(name.clone(), VariableValue::Text(value.clone()))])
                 }
-                VariableFlag::File(file) => values(tree, file, &texts, VariableValue::InFileOfFlag),
+                VariableFlag::File(file) => {
+                    read_file_of_values(tree, file, &texts, VariableValue::InFileOfFlag)
+                }
             });
         }
 
@@ -293,9 +297,9 @@ pub(super) fn automatic_files(tree: &Tree, root: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Reads the values of a file as values of a kind. Only literals have values (OpenTofu's
-/// `internal/command/meta_vars.go`).
-fn values(
+/// Reads the values of a file, each as a value of the kind that `kind` makes. An expression other
+/// than a literal is an unknown value (OpenTofu's `internal/command/meta_vars.go`).
+fn read_file_of_values(
     tree: &Tree,
     path: &Path,
     texts: &Texts,
@@ -312,13 +316,13 @@ fn values(
     };
     let mut values = Vec::new();
     for attribute in content.attributes {
-        let literal = match attribute.expression(Strings::Literal) {
+        let literal = match attribute.expression(JsonStrings::Literal) {
             Ok(expression) => literal::literal(expression),
-            Err(fault) => unknown(fault.message),
+            Err(fault) => Err(Stop::unknown(fault.message)),
         };
         let value = match literal {
             Ok(value) => value,
-            Err(stop) => Value::Unknown(stop.at(|| Some(attribute.location))),
+            Err(stop) => Value::Unknown(stop.into_unknown_at(|| Some(attribute.location))),
         };
         values.push((attribute.name.text, kind(value)));
     }

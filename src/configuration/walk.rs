@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::called_packages::{CalledPackage, CalledPackages, split_installed};
-use super::caller::{Caller, Calling, InstallPath, Targets, Visit};
+use super::caller::{Caller, Calling, CallsOf, InstallPath, Targets, Visit};
 use super::decode;
 use super::evaluated_storage;
 use super::file::Call;
 use super::files;
 use super::fingerprint::{FileReads, Fingerprint};
 use super::listing;
-use super::missing::{MissingModules, Situation};
+use super::missing::{MissingModules, MissingReason, Situation};
 use super::module::Module;
 use super::module_cache::ModuleCache;
 use super::options::{Options, Resolver};
@@ -83,7 +83,7 @@ impl<'a> Input<'a> {
 pub(super) struct Walk<'a> {
     pub(super) input: Input<'a>,
     /// Directory from which OpenTofu and Terraform run, unless that is a fetched module.
-    base: Option<PathBuf>,
+    run_directory: Option<PathBuf>,
     pub(super) packages: CalledPackages,
     /// Read when it is first needed.
     pub(super) manifest: Option<Manifest>,
@@ -96,10 +96,10 @@ pub(super) struct Walk<'a> {
     followed: HashSet<PathBuf>,
     declarations: Vec<(ProviderAddress, Declaration)>,
     /// Number of declarations in the root module's own files, which come first.
-    own: usize,
+    own_declarations: usize,
     /// Whether the root module may have files that are not known, which may map names to other
     /// providers.
-    has_unknown_files: bool,
+    pub(super) has_unknown_files: bool,
     /// The result, without the providers.
     pub(super) result: Requirements,
     pub(super) missing: MissingModules,
@@ -114,14 +114,14 @@ impl<'a> Walk<'a> {
     pub(super) fn new(input: Input<'a>, packages: CalledPackages) -> Self {
         Self {
             input,
-            base: None,
+            run_directory: None,
             packages,
             manifest: None,
             chain: Vec::new(),
             collected: HashSet::new(),
             followed: HashSet::new(),
             declarations: Vec::new(),
-            own: 0,
+            own_declarations: 0,
             has_unknown_files: false,
             result: Requirements::default(),
             missing: MissingModules::default(),
@@ -151,7 +151,7 @@ impl<'a> Walk<'a> {
             .is_some_and(|fetcher| !fetcher.is_offline());
         let situation = Situation {
             dialect,
-            allowed: allow_missing_modules,
+            may_be_missing: allow_missing_modules,
             is_online,
             is_unit: self.is_unit,
         };
@@ -162,9 +162,11 @@ impl<'a> Walk<'a> {
             self.errors.extend(missing);
         }
         std::mem::take(&mut self.errors).into_result(())?;
-        self.requirements()
+        self.take_requirements()
     }
 
+    /// Reads a root module whose files are in one directory, with its tests. `canonical` is the
+    /// directory without symbolic links, if it is known.
     fn read_directory(&mut self, canonical: Option<&Path>) {
         let Input { root, cache, .. } = self.input;
         let dialect = self.input.options.dialect;
@@ -198,15 +200,15 @@ impl<'a> Walk<'a> {
         }
 
         self.chain.push(directory.clone());
-        self.base = Some(shown.clone());
-        self.collect(&directory, &module, None);
-        self.own = self.declarations.len();
+        self.run_directory = Some(shown.clone());
+        self.collect_once(&directory, &module, None);
+        self.own_declarations = self.declarations.len();
         self.follow_root(
             &module,
             &module.calls,
             &ModulePath::Directory(shown.clone()),
             None,
-            "",
+            CallsOf::RootModule,
         );
         if self.input.options.tests {
             self.read_tests(&module, &shown, &directory);
@@ -216,7 +218,7 @@ impl<'a> Walk<'a> {
     /// Reads a root module whose files come from several directories.
     fn read_files(&mut self, root: &RootFiles) {
         let dialect = self.input.options.dialect;
-        let module = Module::of_files(root, dialect);
+        let module = Module::of_root_files(root, dialect);
         if module.is_empty() && !root.is_partial {
             let error = files::no_configuration(&root.directory, dialect);
             self.errors.push(error);
@@ -242,16 +244,16 @@ impl<'a> Walk<'a> {
                 fetched.push(declaration.clone());
             }
         }
-        self.declare(&own, &root.directory, None);
-        self.declare(&fetched, &module.directory, root.source.as_ref());
-        self.own = self.declarations.len();
+        self.add_declarations(&own, &root.directory, None);
+        self.add_declarations(&fetched, &module.directory, root.source.as_ref());
+        self.own_declarations = self.declarations.len();
 
         let path = root.module();
         let own_module = match &path {
             ModulePath::Directory(directory) => Some(directory),
             ModulePath::Package(_) => None,
         };
-        self.base = own_module.cloned();
+        self.run_directory = own_module.cloned();
         let tree = self.input.tree();
         let mut directories = vec![&root.directory];
         directories.extend(own_module);
@@ -281,7 +283,13 @@ impl<'a> Walk<'a> {
         let has_unread_calls = calls.len() < module.calls.len();
         self.has_unknown_files |= root.is_partial;
         self.result.is_incomplete |= root.is_partial || has_unread_calls;
-        self.follow_root(&module, &calls, &path, root.source.as_ref(), "");
+        self.follow_root(
+            &module,
+            &calls,
+            &path,
+            root.source.as_ref(),
+            CallsOf::RootModule,
+        );
 
         if self.input.options.tests {
             // Both may be the same directory.
@@ -298,20 +306,20 @@ impl<'a> Walk<'a> {
     }
 
     /// Collects the module's own requirements, once for each directory.
-    fn collect(&mut self, canonical: &Path, module: &Module, own_call: Option<&Location>) {
+    fn collect_once(&mut self, canonical: &Path, module: &Module, own_call: Option<&Location>) {
         if !self.collected.insert(canonical.to_owned()) {
             return;
         }
         for error in &module.diagnostics {
             self.errors.push(error.clone().called_from(own_call));
         }
-        self.skip(
+        self.warn_of_skipped(
             module
                 .refused
                 .iter()
                 .map(|warning| warning.clone().called_from(own_call)),
         );
-        self.declare(&module.declarations, &module.directory, own_call);
+        self.add_declarations(&module.declarations, &module.directory, own_call);
         self.result.modules.push(ModuleDirectory {
             path: module.directory.clone(),
             canonical: canonical.to_owned(),
@@ -319,17 +327,8 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// Reports files that lead out of the repository. Their requirements are unknown.
-    pub(super) fn skip(&mut self, refused: impl IntoIterator<Item = Diagnostic>) {
-        let before = self.result.warnings.len();
-        self.result.warnings.extend(refused);
-        let is_incomplete = self.result.warnings.len() > before;
-        self.result.is_incomplete |= is_incomplete;
-        self.has_unknown_files |= is_incomplete;
-    }
-
     /// Adds the declarations of a module. `own_call` leads to it, unless it is the user's own.
-    fn declare(
+    fn add_declarations(
         &mut self,
         declarations: &[(ProviderAddress, Declaration)],
         module: &Path,
@@ -374,7 +373,7 @@ impl<'a> Walk<'a> {
             };
         for (path, name) in files {
             if cache.boundary.is_outside(&path) {
-                self.skip([outside_error(&path)]);
+                self.warn_of_skipped([outside_error(&path)]);
                 continue;
             }
             let source = cache.texts.read(cache.tree(), &path, &path);
@@ -387,7 +386,7 @@ impl<'a> Walk<'a> {
                         &mut self.errors,
                     );
                     if *dialect == Dialect::Tofu {
-                        self.declare(&declarations, shown, None);
+                        self.add_declarations(&declarations, shown, None);
                     }
                     // A test may call the root module itself, which is not a cycle.
                     self.chain.clear();
@@ -397,7 +396,7 @@ impl<'a> Walk<'a> {
                         &contents.calls.blocks,
                         path,
                         None,
-                        &format!("test.{name}"),
+                        CallsOf::Test(&name),
                     );
                     self.chain.push(canonical.to_owned());
                 }
@@ -413,7 +412,7 @@ impl<'a> Walk<'a> {
         calls: &[Call],
         path: &ModulePath,
         own_call: Option<&Location>,
-        key: &str,
+        calls_of: CallsOf<'_>,
     ) {
         let Input {
             options,
@@ -422,13 +421,17 @@ impl<'a> Walk<'a> {
             ..
         } = self.input;
         let scope = Scope::new(module, Values::User(values), options.dialect, allowance);
-        let is_test = !key.is_empty();
+        // Tests store no state.
         if let Some(block) = &module.storage
-            && !is_test
+            && calls_of == CallsOf::RootModule
         {
             let storage = evaluated_storage::evaluate(block, &scope);
             self.result.storages.push(storage);
         }
+        let key = match calls_of {
+            CallsOf::RootModule => String::new(),
+            CallsOf::Test(name) => format!("test.{name}"),
+        };
         let installed = &InstallPath {
             directory: PathBuf::from("."),
             package: None,
@@ -436,7 +439,7 @@ impl<'a> Walk<'a> {
         self.follow(
             &Caller {
                 path,
-                key,
+                key: &key,
                 own_call,
                 node: None,
                 scope: &scope,
@@ -446,14 +449,15 @@ impl<'a> Walk<'a> {
         );
     }
 
+    /// Follows the calls in a module.
     fn follow(&mut self, caller: &Caller<'_>, calls: &[Call]) -> Targets {
-        let mut all = Targets::Same;
+        let mut targets = Targets::Same;
         for call in calls {
             if self.follow_call(caller, call) == Targets::ByCaller {
-                all = Targets::ByCaller;
+                targets = Targets::ByCaller;
             }
         }
-        all
+        targets
     }
 
     /// Follows a call, and notes its origin for all that is unknown below.
@@ -486,7 +490,7 @@ impl<'a> Walk<'a> {
     fn resolve_and_follow(&mut self, calling: Calling<'_>, origin: &mut Origin) -> Targets {
         // A module `a.b` would have the key of a module `b` that `a` calls.
         if !is_identifier(&calling.call.name) {
-            self.report_name(&calling);
+            self.report_invalid_name(&calling);
             self.packages.add_unknown(calling.key);
             return Targets::Same;
         }
@@ -514,28 +518,21 @@ impl<'a> Walk<'a> {
 
         // Each caller may choose a different source with its variables.
         let Calling { caller, call, .. } = calling;
-        let is_constant = call.constant_source().is_some() && caller.scope.chosen_by.is_none();
-        if is_constant {
+        if call.constant_source().is_some() && caller.scope.chosen_by.is_none() {
             targets
         } else {
             Targets::ByCaller
         }
     }
 
-    fn report_name(&mut self, calling: &Calling<'_>) {
-        let message = format!("{:?} cannot be the name of a module", calling.call.name);
-        let error = calling.error(Code::InvalidConfiguration, message);
-        let help = "a name consists of letters, digits, \"_\" and \"-\", and starts with a letter or \"_\"";
-        self.errors.push(error.help(help));
-    }
-
+    /// The source and the constraints of a call; `None` if one is not known, which is reported.
     fn source_and_constraints(
         &mut self,
         calling: &Calling<'_>,
         origin: &mut Origin,
     ) -> Option<(ModuleSource, ConstraintList)> {
-        let source = self.source(calling, origin)?;
-        let constraints = self.constraints(calling, &source, origin)?;
+        let source = self.evaluate_source(calling, origin)?;
+        let constraints = self.evaluate_constraints(calling, &source, origin)?;
         Some((source, constraints))
     }
 
@@ -543,7 +540,7 @@ impl<'a> Walk<'a> {
     fn follow_package(&mut self, calling: Calling<'_>, call: ModuleCall) {
         let withheld = call.origin.withheld.clone();
         let unknown_before = self.result.unknown_calls.len();
-        let package = self.package(&calling, call);
+        let package = self.find_package(&calling, call);
         let is_unknown = self.result.unknown_calls.len() > unknown_before;
         self.packages.add(calling.key, package.as_ref(), is_unknown);
         if let Some((path, installed)) = package {
@@ -580,10 +577,10 @@ impl<'a> Walk<'a> {
         let path = if is_outside { written } else { path };
 
         // The package of another call may be installed there.
-        if let Some((key, below)) = self.installed_call(caller, &path)
-            && let Some(package) = self.packages.get(&key)
+        if let Some((installed_key, below)) = self.split_installed_path(caller, &path)
+            && let Some(package) = self.packages.get(&installed_key)
         {
-            self.call_installed(calling, path, package, &below, source, withheld);
+            self.follow_installed(calling, path, package, &below, source, withheld);
             return Targets::ByCaller;
         }
 
@@ -599,23 +596,28 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The call in whose installed package a directory is, and the directory in the package. Only
-    /// the user's own modules call others in this way.
-    fn installed_call(&self, caller: &Caller<'_>, path: &ModulePath) -> Option<(String, String)> {
+    /// The path of the call in whose installed package a directory is, and the directory in the
+    /// package; `None` for any other directory. Only the user's own modules call others in this
+    /// way.
+    fn split_installed_path(
+        &self,
+        caller: &Caller<'_>,
+        path: &ModulePath,
+    ) -> Option<(String, String)> {
         if caller.own_call.is_some() {
             return None;
         }
         let ModulePath::Directory(directory) = path else {
             return None;
         };
-        let root = self.base.as_deref()?;
+        let root = self.run_directory.as_deref()?;
         split_installed(root, &self.input.options.data_directory, directory)
     }
 
     /// Follows a call by the directory in which the package of another call is installed. The
     /// package is that of the other call, whatever is in the directory, unless OpenTofu or
     /// Terraform installed it for the same source.
-    fn call_installed(
+    fn follow_installed(
         &mut self,
         calling: Calling<'_>,
         directory: ModulePath,
@@ -683,8 +685,8 @@ impl<'a> Walk<'a> {
         let is_fetched = matches!(visit.path, ModulePath::Package(_));
         if !is_fetched && self.input.cache.boundary.excludes(&canonical) {
             self.followed.insert(canonical);
-            let outside = visit.calling.outside(&visit.path.shown_path());
-            self.skip([outside]);
+            let outside = visit.calling.error_outside(&visit.path.shown_path());
+            self.warn_of_skipped([outside]);
             return Targets::Same;
         }
         if let Some(start) = self
@@ -707,11 +709,12 @@ impl<'a> Walk<'a> {
         if module.is_empty()
             && module.diagnostics.is_empty()
             && !is_fetched
-            && self.report_submodule(visit)
+            && let Some(submodule) = self.submodule_not_checked_out(visit)
         {
+            self.add_missing(visit, MissingReason::Submodule(submodule));
             return Targets::Same;
         }
-        self.collect(&canonical, &module, visit.own_call);
+        self.collect_once(&canonical, &module, visit.own_call);
         self.chain.push(canonical.clone());
         let targets = self.follow_called(visit, node, &module);
         self.chain.pop();
@@ -756,13 +759,13 @@ impl<'a> Walk<'a> {
         tree.len() - 1
     }
 
-    /// The result, with the declarations grouped by provider.
-    fn requirements(&mut self) -> Result<Requirements> {
+    /// Returns the result, with the declarations grouped by provider. Nothing is left in the walk.
+    fn take_requirements(&mut self) -> Result<Requirements> {
         let mut by_provider: BTreeMap<_, Requirement> = BTreeMap::new();
         for (index, (address, declaration)) in self.declarations.drain(..).enumerate() {
             // The declarations of the root module come first. An unknown file of it may map a name
             // to a different provider, unless `required_providers` already does.
-            let may_be_mapped = index < self.own
+            let may_be_mapped = index < self.own_declarations
                 && self.has_unknown_files
                 && declaration.kind != DeclarationKind::RequiredProviders;
             let requirement = by_provider.entry(address).or_default();

@@ -2,7 +2,7 @@
 //! have no end.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::caller::{Calling, Visit};
 use super::files::DATA_DIRECTORY;
@@ -17,13 +17,13 @@ use crate::system::files::join;
 use crate::system::walk;
 
 impl Walk<'_> {
-    /// Reports that a called module cannot be read. A module that is not installed or not checked
-    /// out yet is reported as missing instead.
+    /// Reports that a called module cannot be read. A module that is not installed, is not checked
+    /// out yet, or is ignored by git is added to the missing ones instead.
     pub(super) fn report_unreadable(&mut self, visit: &Visit<'_>, error: &io::Error) {
         if error.kind() != io::ErrorKind::NotFound {
             return self
                 .errors
-                .push(visit.error(&format!("which cannot be read: {error}")));
+                .push(visit.error_in_directory(&format!("which cannot be read: {error}")));
         }
         if let ModulePath::Directory(directory) = &visit.path
             && self.is_in_data_directory(directory)
@@ -35,7 +35,8 @@ impl Walk<'_> {
             self.add_missing(visit, MissingReason::NotInstalled(source));
             return;
         }
-        if self.report_submodule(visit) {
+        if let Some(submodule) = self.submodule_not_checked_out(visit) {
+            self.add_missing(visit, MissingReason::Submodule(submodule));
             return;
         }
         if let ModulePath::Directory(directory) = &visit.path
@@ -44,32 +45,41 @@ impl Walk<'_> {
             self.add_missing(visit, MissingReason::Ignored(directory.clone()));
             return;
         }
-        self.errors.push(visit.error("which does not exist"));
+        self.errors
+            .push(visit.error_in_directory("which does not exist"));
     }
 
-    /// Whether a directory is in a submodule that is not checked out, which is reported then.
-    pub(super) fn report_submodule(&mut self, visit: &Visit<'_>) -> bool {
-        let Some(submodule) =
-            submodule::not_checked_out(self.input.tree(), &visit.path.shown_path())
-        else {
-            return false;
-        };
-        self.add_missing(visit, MissingReason::Submodule(submodule));
-        true
+    /// Reports files that lead out of the repository. Their requirements are unknown.
+    pub(super) fn warn_of_skipped(&mut self, refused: impl IntoIterator<Item = Diagnostic>) {
+        let before = self.result.warnings.len();
+        self.result.warnings.extend(refused);
+        let is_incomplete = self.result.warnings.len() > before;
+        self.result.is_incomplete |= is_incomplete;
+        self.has_unknown_files |= is_incomplete;
+    }
+
+    pub(super) fn report_invalid_name(&mut self, calling: &Calling<'_>) {
+        let message = format!("{:?} cannot be the name of a module", calling.call.name);
+        let error = calling.error(Code::InvalidConfiguration, message);
+        let help = "a name consists of letters, digits, \"_\" and \"-\", and starts with a letter or \"_\"";
+        self.errors.push(error.help(help));
+    }
+
+    /// The git submodule that contains a module and is not checked out; `None` if there is none.
+    pub(super) fn submodule_not_checked_out(&self, visit: &Visit<'_>) -> Option<PathBuf> {
+        submodule::not_checked_out(self.input.tree(), &visit.path.shown_path())
     }
 
     /// Adds a module of the repository that is missing.
-    fn add_missing(&mut self, visit: &Visit<'_>, reason: MissingReason) {
+    pub(super) fn add_missing(&mut self, visit: &Visit<'_>, reason: MissingReason) {
         self.missing.add(&visit.calling, reason);
-        let location = visit
-            .own_call
-            .unwrap_or(&visit.calling.call.location)
-            .clone();
-        let directory = Some(visit.path.shown_path());
         self.result.unknown_calls.push(UnknownCall {
-            location,
+            location: visit
+                .own_call
+                .unwrap_or(&visit.calling.call.location)
+                .clone(),
             key: visit.calling.key.to_owned(),
-            directory,
+            directory: Some(visit.path.shown_path()),
             origin: Origin::default(),
         });
     }

@@ -1,6 +1,6 @@
 //! The lines of HCL text that have an effect.
 
-use super::scan::{Fault, blank, skip_comment, skip_nested};
+use super::scan::{Fault, replace_by_spaces, skip_comment, skip_nested};
 
 /// A line without comments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +29,7 @@ pub(crate) fn code_lines(text: &str) -> Result<Vec<CodeLine>, Fault> {
         let mut is_heredoc = false;
         if let Some(comment_end) = skip_comment(bytes, at) {
             end = comment_end?;
-            blank(&mut code[at..end]);
+            replace_by_spaces(&mut code[at..end]);
         } else if matches!(byte, b'"' | b'<')
             && let Some(nested_end) = skip_nested(bytes, at)
         {
@@ -70,21 +70,21 @@ pub(crate) fn code_lines(text: &str) -> Result<Vec<CodeLine>, Fault> {
 }
 
 /// Returns a text without comments, and without white space outside of strings except between
-/// words.
-pub(crate) fn code(text: &str) -> String {
+/// words. Two texts with the same result have the same meaning.
+pub(crate) fn code_without_space(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut code: Vec<u8> = Vec::new();
-    let mut is_apart = false;
+    let mut is_after_space = false;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         if let Some(Ok(end)) = skip_comment(bytes, at) {
             at = end;
-            is_apart = true;
+            is_after_space = true;
             continue;
         }
         if byte.is_ascii_whitespace() {
             at += 1;
-            is_apart = true;
+            is_after_space = true;
             continue;
         }
 
@@ -96,13 +96,14 @@ pub(crate) fn code(text: &str) -> String {
         }
         // Only between words is white space more than form: `a = b` may become `a=b`, `in x` not
         // `inx`.
-        if is_apart && is_of_word(*byte) && code.last().is_some_and(|last| is_of_word(*last)) {
+        if is_after_space && is_of_word(*byte) && code.last().is_some_and(|last| is_of_word(*last))
+        {
             code.push(b' ');
         }
         // A checkout may have other ends of lines.
         code.extend(bytes[at..end].iter().filter(|byte| **byte != b'\r'));
         at = end;
-        is_apart = false;
+        is_after_space = false;
     }
     String::from_utf8_lossy(&code).into_owned()
 }
@@ -117,10 +118,10 @@ mod tests {
 
     #[test]
     fn code_is_the_same_with_other_space_and_comments() {
-        let plain = code("{for k in [\"a  b\"]:k=>f(1-2)}");
+        let plain = code_without_space("{for k in [\"a  b\"]:k=>f(1-2)}");
         assert_eq!(plain, "{for k in[\"a  b\"]:k=>f(1-2)}");
         assert_eq!(
-            code("{ # one\r\n  for k in [ \"a  b\" ] : k /* two */ => f( 1-2 )\n}"),
+            code_without_space("{ # one\r\n  for k in [ \"a  b\" ] : k /* two */ => f( 1-2 )\n}"),
             plain
         );
         for other in [
@@ -128,9 +129,12 @@ mod tests {
             "{fork in [\"a  b\"]:k=>f(1-2)}",
             "{for k in [\"a  b\"]:k=>f(1 -2)}",
         ] {
-            assert_ne!(code(other), plain, "{other}");
+            assert_ne!(code_without_space(other), plain, "{other}");
         }
-        assert_eq!(code("<<A\r\n  # kept\r\nA\r\n"), "<<A\n  # kept\nA");
+        assert_eq!(
+            code_without_space("<<A\r\n  # kept\r\nA\r\n"),
+            "<<A\n  # kept\nA"
+        );
     }
 
     #[test]

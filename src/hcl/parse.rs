@@ -1,6 +1,6 @@
 //! Parses HCL with hcl-edit. hcl-edit refuses an object with a repeated key; HCL uses the last
 //! value of the key. hcl-edit also refuses a carriage return in a comment, and accepts one in place
-//! of a space, which [`scan::lone_return`] refuses.
+//! of a space, which [`scan::find_lone_return`] refuses.
 
 use std::borrow::Cow;
 
@@ -48,10 +48,10 @@ fn without_lone_returns(text: &str) -> Cow<'_, str> {
 
 fn with_repeated_keys<T>(text: &str, parse: impl Fn(&str) -> Result<T, Error>) -> Result<T, Error> {
     let text = &*without_lone_returns(text);
-    let mut outcome = parse(text);
+    let mut parsed = parse(text);
     let mut changed = None;
     for _ in 0..MOST_REPEATED {
-        let Err(error) = &outcome else { break };
+        let Err(error) = &parsed else { break };
         if !error.message().contains("redefined object key") {
             break;
         }
@@ -61,14 +61,14 @@ fn with_repeated_keys<T>(text: &str, parse: impl Fn(&str) -> Result<T, Error>) -
         ) else {
             break;
         };
-        outcome = parse(changed.insert(next));
+        parsed = parse(changed.insert(next));
     }
-    outcome
+    parsed
 }
 
 /// Returns the text with a key in a form that hcl-edit treats as a different key: with quotes
 /// around a name, or with parentheses around a string. They replace white space around the key, so
-/// that all positions stay the same.
+/// that all positions stay the same. `None` if there is no key, or no white space around it.
 fn with_other_key(text: &str, start: usize) -> Option<String> {
     let bytes = text.as_bytes();
     let is_quoted = *bytes.get(start)? == b'"';
@@ -91,8 +91,8 @@ fn with_other_key(text: &str, start: usize) -> Option<String> {
     if !is_blank(bytes[before]) || !is_blank(bytes[end]) {
         return None;
     }
-    let (open, close) = if is_quoted { ("(", ")") } else { ("\"", "\"") };
     let key = &text[start..end];
+    let (open, close) = if is_quoted { ("(", ")") } else { ("\"", "\"") };
     Some([&text[..before], open, key, close, &text[end + 1..]].concat())
 }
 

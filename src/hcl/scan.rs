@@ -32,7 +32,7 @@ impl Fault {
 /// The end of the bracket, string or heredoc that starts at `at`; `None` if `at` starts something
 /// else.
 pub(crate) fn skip_nested(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
-    nested(text, at, 0)
+    skip_nested_in(text, at, 0)
 }
 
 /// The end of the comment that starts at `at`: after `*/`, or at the newline that ends a line
@@ -51,7 +51,7 @@ pub(crate) fn skip_comment(text: &[u8], at: usize) -> Option<Result<usize, Fault
 }
 
 /// Replaces bytes by spaces, except line breaks.
-pub(crate) fn blank(bytes: &mut [u8]) {
+pub(crate) fn replace_by_spaces(bytes: &mut [u8]) {
     for byte in bytes {
         if *byte != b'\n' {
             *byte = b' ';
@@ -73,7 +73,7 @@ pub(crate) fn skip_return(text: &[u8], at: usize) -> Result<usize, Fault> {
 
 /// Returns the error for the first carriage return of a whole text that is neither before a newline
 /// nor in a comment. The text may have other errors.
-pub(crate) fn lone_return(text: &[u8]) -> Option<Fault> {
+pub(crate) fn find_lone_return(text: &[u8]) -> Option<Fault> {
     // In nearly all texts every carriage return ends a line, and nothing needs to be scanned.
     let mut returns = memchr::memchr_iter(b'\r', text);
     if returns.all(|at| text.get(at + 1) == Some(&b'\n')) {
@@ -109,20 +109,20 @@ const SIGNIFICANT: [bool; 256] = {
 };
 
 /// [`skip_nested`] within so many levels of brackets and templates.
-fn nested(text: &[u8], at: usize, depth: usize) -> Option<Result<usize, Fault>> {
+fn skip_nested_in(text: &[u8], at: usize, depth: usize) -> Option<Result<usize, Fault>> {
     let close = match text.get(at)? {
         b'{' => b'}',
         b'[' => b']',
         b'(' => b')',
-        b'"' => return Some(quote(text, at, depth)),
+        b'"' => return Some(skip_quoted(text, at, depth)),
         b'<' if is_conflict_marker(text, at) => return Some(Err(conflict_marker(at))),
         b'<' => {
             return heredoc_start(text, at)
-                .map(|(marker, lines)| heredoc(text, at, marker, lines, depth));
+                .map(|(marker, lines)| skip_heredoc(text, at, marker, lines, depth));
         }
         _ => return None,
     };
-    Some(code(text, at, at + 1, close, depth))
+    Some(skip_code(text, at, at + 1, close, depth))
 }
 
 /// Whether a line of git's markers of a conflict starts at `at`.
@@ -165,7 +165,7 @@ fn heredoc_start(text: &[u8], at: usize) -> Option<(&[u8], usize)> {
 /// Returns a line without the white space that Go's `bytes.TrimSpace` removes where HCL looks for
 /// the end of a heredoc (`hclsyntax/scan_tokens.rl`): also U+000B, U+0085, U+00A0 and other spaces
 /// of Unicode.
-fn trimmed(line: &[u8]) -> &[u8] {
+fn trim_as_go(line: &[u8]) -> &[u8] {
     std::str::from_utf8(line).map_or(line.trim_ascii(), |line| line.trim().as_bytes())
 }
 
@@ -191,8 +191,15 @@ fn unclosed(text: &[u8], start: usize) -> Fault {
     Fault::new(start..start + 1, message)
 }
 
-/// Reads code from `at` to the bracket that closes the one at `start`.
-fn code(text: &[u8], start: usize, mut at: usize, close: u8, depth: usize) -> Result<usize, Fault> {
+/// Returns the end of code, after the bracket `close`. The code begins at `at`, and the bracket
+/// that `close` closes at `start`.
+fn skip_code(
+    text: &[u8],
+    start: usize,
+    mut at: usize,
+    close: u8,
+    depth: usize,
+) -> Result<usize, Fault> {
     if depth == MAX_DEPTH {
         return Err(Fault::new(
             start..start + 1,
@@ -200,8 +207,8 @@ fn code(text: &[u8], start: usize, mut at: usize, close: u8, depth: usize) -> Re
         ));
     }
     loop {
-        let length = text[at..].iter().position(|b| SIGNIFICANT[*b as usize]);
-        at += length.ok_or_else(|| unclosed(text, start))?;
+        let plain_length = text[at..].iter().position(|b| SIGNIFICANT[*b as usize]);
+        at += plain_length.ok_or_else(|| unclosed(text, start))?;
         at = match text[at] {
             // A single slash is a division.
             b'#' | b'/' => skip_comment(text, at).unwrap_or(Ok(at + 1))?,
@@ -215,13 +222,13 @@ fn code(text: &[u8], start: usize, mut at: usize, close: u8, depth: usize) -> Re
                 return Err(Fault::new(at..at + 1, message));
             }
             // A `<` without a marker after it is an operator.
-            _ => nested(text, at, depth + 1).unwrap_or(Ok(at + 1))?,
+            _ => skip_nested_in(text, at, depth + 1).unwrap_or(Ok(at + 1))?,
         };
     }
 }
 
-/// Reads a quoted string.
-fn quote(text: &[u8], start: usize, depth: usize) -> Result<usize, Fault> {
+/// Returns the end of a quoted string, after its quote.
+fn skip_quoted(text: &[u8], start: usize, depth: usize) -> Result<usize, Fault> {
     let mut at = start + 1;
     loop {
         at = match text.get(at) {
@@ -230,14 +237,15 @@ fn quote(text: &[u8], start: usize, depth: usize) -> Result<usize, Fault> {
             Some(b'"') => return Ok(at + 1),
             // A newline stays unread, because it is an error in a string even after a backslash.
             Some(b'\\') if text.get(at + 1) != Some(&b'\n') => at + 2,
-            Some(b'$' | b'%') => template(text, at, depth)?,
+            Some(b'$' | b'%') => skip_template(text, at, depth)?,
             Some(_) => at + 1,
         };
     }
 }
 
-/// Reads the lines of a heredoc from `at` to its marker.
-fn heredoc(
+/// Returns the end of a heredoc, after its closing marker. Its lines begin at `at`, and its
+/// introduction at `start`.
+fn skip_heredoc(
     text: &[u8],
     start: usize,
     marker: &[u8],
@@ -247,33 +255,33 @@ fn heredoc(
     let mut is_line_start = true;
     loop {
         if is_line_start {
-            let line = &text[at..];
-            let line = memchr::memchr(b'\n', line).map_or(line, |length| &line[..length]);
+            let rest = &text[at..];
+            let line = memchr::memchr(b'\n', rest).map_or(rest, |length| &rest[..length]);
             // HCL accepts white space around the closing marker, without `-` in the opening one,
             // too.
-            if trimmed(line) == marker {
+            if trim_as_go(line) == marker {
                 return Ok(at + line.strip_suffix(b"\r").unwrap_or(line).len());
             }
         }
-        let length =
+        let plain_length =
             memchr::memchr3(b'\n', b'$', b'%', &text[at..]).ok_or_else(|| unclosed(text, start))?;
-        for index in memchr::memchr_iter(b'\r', &text[at..at + length]) {
+        for index in memchr::memchr_iter(b'\r', &text[at..at + plain_length]) {
             skip_return(text, at + index)?;
         }
-        at += length;
+        at += plain_length;
         is_line_start = text[at] == b'\n';
         at = if is_line_start {
             at + 1
         } else {
-            template(text, at, depth)?
+            skip_template(text, at, depth)?
         };
     }
 }
 
-/// Reads a `$` or `%` of a string, and the template that it may start.
-fn template(text: &[u8], at: usize, depth: usize) -> Result<usize, Fault> {
+/// Returns the end of a `$` or `%` of a string, and of the template that it may start.
+fn skip_template(text: &[u8], at: usize, depth: usize) -> Result<usize, Fault> {
     match (text.get(at + 1), text.get(at + 2)) {
-        (Some(b'{'), _) => code(text, at, at + 2, b'}', depth + 1),
+        (Some(b'{'), _) => skip_code(text, at, at + 2, b'}', depth + 1),
         (Some(second), Some(b'{')) if *second == text[at] => Ok(at + 3),
         _ => Ok(at + 1),
     }

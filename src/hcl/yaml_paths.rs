@@ -24,7 +24,8 @@ struct Reader<'a> {
     anchors: HashMap<usize, Range<usize>>,
     path: Vec<String>,
     values: ValuesByPath,
-    number: usize,
+    /// Number of nodes that were read.
+    nodes_read: usize,
     depth: usize,
 }
 
@@ -54,38 +55,48 @@ pub(crate) fn values_by_path(text: &str) -> Option<ValuesByPath> {
         anchors: HashMap::new(),
         path: Vec::new(),
         values: ValuesByPath::new(),
-        number: 0,
+        nodes_read: 0,
         depth: 0,
     };
     let mut at = 0;
     while at < events.len() {
-        at = reader.node(at)?;
+        at = reader.read_node(at)?;
     }
     Some(reader.values)
 }
 
+/// Effect of the items of a list on the paths of their values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Items {
+    /// By their indexes.
+    ByIndex,
+    /// Not at all: they are mappings that `<<` merges into one.
+    Merged,
+}
+
 impl Reader<'_> {
-    /// Reads the node that begins at an event, and returns the event after it.
-    fn node(&mut self, at: usize) -> Option<usize> {
-        self.number += 1;
+    /// Reads the node that begins at an event, and returns the position after it. `None` if there
+    /// are too many nodes, or it cannot be read.
+    fn read_node(&mut self, at: usize) -> Option<usize> {
+        self.nodes_read += 1;
         self.depth += 1;
-        if self.number > MAX_VALUES || self.depth > MAX_DEPTH {
+        if self.nodes_read > MAX_VALUES || self.depth > MAX_DEPTH {
             return None;
         }
-        let after = self.entered_node(at)?;
+        let after = self.read_node_at_depth(at)?;
         self.depth -= 1;
         Some(after)
     }
 
-    /// Reads the node at an event, and returns the position after it. An alias has the values of
-    /// its anchor at the current path, too.
-    fn entered_node(&mut self, at: usize) -> Option<usize> {
+    /// [`Reader::read_node`], after the number of nodes and the depth were checked. `None` if the
+    /// node cannot be read.
+    fn read_node_at_depth(&mut self, at: usize) -> Option<usize> {
         let anchor = match self.events.get(at)? {
             // An alias repeats the values of its anchor, so that a change of the anchor is seen at
             // every alias.
             Event::Alias(anchor) => {
                 let repeated = self.anchors.get(anchor)?.clone();
-                self.node(repeated.start)?;
+                self.read_node(repeated.start)?;
                 return Some(at + 1);
             }
             Event::Scalar(text, _, anchor, tag) => {
@@ -102,23 +113,24 @@ impl Reader<'_> {
             _ => return None,
         };
         let after = match self.events[at] {
-            Event::SequenceStart(..) => self.sequence(at + 1, true)?,
-            _ => self.mapping(at + 1)?,
+            Event::SequenceStart(..) => self.read_sequence(at + 1, Items::ByIndex)?,
+            _ => self.read_mapping(at + 1)?,
         };
         self.note_anchor(anchor, at..after);
         Some(after)
     }
 
-    /// Reads the items of a list. Their indexes are part of their paths if `has_indexes` is set.
-    fn sequence(&mut self, start: usize, has_indexes: bool) -> Option<usize> {
+    /// Reads the items of a list from the event after its start, and returns the position after its
+    /// end.
+    fn read_sequence(&mut self, start: usize, items: Items) -> Option<usize> {
         let mut at = start;
         let mut index = 0;
         while *self.events.get(at)? != Event::SequenceEnd {
-            if has_indexes {
+            if items == Items::ByIndex {
                 self.path.push(index.to_string());
             }
-            at = self.node(at)?;
-            if has_indexes {
+            at = self.read_node(at)?;
+            if items == Items::ByIndex {
                 self.path.pop();
             }
             index += 1;
@@ -128,7 +140,7 @@ impl Reader<'_> {
 
     /// Reads the members of a mapping from the event after its start, and returns the position
     /// after its end.
-    fn mapping(&mut self, start: usize) -> Option<usize> {
+    fn read_mapping(&mut self, start: usize) -> Option<usize> {
         let mut at = start;
         while *self.events.get(at)? != Event::MappingEnd {
             // A mapping or an alias as a key is not read.
@@ -138,13 +150,13 @@ impl Reader<'_> {
             // `<<` adds the members of other mappings to this one.
             if key == MERGE {
                 at = match self.events.get(at + 1)? {
-                    Event::SequenceStart(..) => self.sequence(at + 2, false)?,
-                    _ => self.node(at + 1)?,
+                    Event::SequenceStart(..) => self.read_sequence(at + 2, Items::Merged)?,
+                    _ => self.read_node(at + 1)?,
                 };
                 continue;
             }
             self.path.push(key.to_string());
-            at = self.node(at + 1)?;
+            at = self.read_node(at + 1)?;
             self.path.pop();
         }
         Some(at + 1)

@@ -280,7 +280,7 @@ impl<T: EntryKind> Reader<T> {
         if self.report_conflicts() {
             return;
         }
-        if let Some(fault) = scan::lone_return(text.as_bytes()) {
+        if let Some(fault) = scan::find_lone_return(text.as_bytes()) {
             let message = format!("the lock file cannot be parsed: {}", fault.message);
             return self.problems.syntax_error(fault.span, message);
         }

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use memchr::memmem;
 
 use crate::diagnostic::{Code, Remedy};
-use crate::hcl::scan::{blank, skip_comment, skip_nested};
+use crate::hcl::scan::{replace_by_spaces, skip_comment, skip_nested};
 use crate::provider::{
     AddressError, ConstraintList, Dialect, Hash, HashScheme, ProviderAddress, Version,
 };
@@ -239,7 +239,7 @@ fn without_block_comments(bytes: &[u8]) -> Cow<'_, [u8]> {
             None => at + 1,
         };
         if bytes[at..].starts_with(b"/*") {
-            blank(&mut text[at..end]);
+            replace_by_spaces(&mut text[at..end]);
         }
         at = end;
     }

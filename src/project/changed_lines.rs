@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::reviewed_change::{ReviewedChange, file_name, lines};
 use crate::configuration::terragrunt;
 use crate::diagnostic::{Location, SourceFile};
-use crate::hcl::code_lines::{CodeLine, code, code_lines};
+use crate::hcl::code_lines::{CodeLine, code_lines, code_without_space};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::system::{Tree, canonicalize, files};
 
@@ -216,7 +216,7 @@ fn comparable_lines(text: &str, is_hcl: bool) -> Vec<CodeLine> {
         for line in &mut lines {
             // Formatting moves equal signs.
             if !line.is_text {
-                line.code = code(&line.code);
+                line.code = code_without_space(&line.code);
             }
         }
         return lines;

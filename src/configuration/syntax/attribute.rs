@@ -7,12 +7,12 @@ use hcl_edit::template::StringTemplate;
 
 use crate::diagnostic::Location;
 use crate::hcl::Fault;
-use crate::hcl::code_lines::code;
+use crate::hcl::code_lines::code_without_space;
 use crate::hcl::evaluate::arithmetic::constant_number;
 use crate::hcl::evaluate::decimal::decimal;
 use crate::hcl::evaluate::expression::constant;
 use crate::hcl::evaluate::references::References;
-use crate::hcl::evaluate::value::{Value, integer};
+use crate::hcl::evaluate::value::{Value, parse_exact_integer};
 use crate::hcl::json::{self, Kind};
 
 use super::native;
@@ -39,7 +39,7 @@ pub(in crate::configuration) struct Attribute {
 /// Meaning of strings in JSON syntax, which depends on the argument. Native syntax has only one
 /// kind of string.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::configuration) enum Strings {
+pub(in crate::configuration) enum JsonStrings {
     /// The text itself.
     Literal,
     /// A template.
@@ -55,7 +55,7 @@ impl Attribute {
 
     /// The text of the value without comments and white space.
     pub(in crate::configuration) fn code(&self) -> String {
-        code(self.written())
+        code_without_space(self.written())
     }
 
     pub(in crate::configuration) fn fault(&self, message: impl Into<String>) -> Fault {
@@ -65,7 +65,7 @@ impl Attribute {
     /// Parses the value.
     pub(in crate::configuration) fn expression(
         &self,
-        strings: Strings,
+        strings: JsonStrings,
     ) -> Result<Expression, Fault> {
         let Location { file, span } = &self.location;
         if span.len() > MAX_LENGTH {
@@ -91,7 +91,7 @@ impl Attribute {
     }
 
     /// Returns the value of an expression without variables and functions.
-    pub(in crate::configuration) fn constant(&self, strings: Strings) -> Result<Value, Fault> {
+    pub(in crate::configuration) fn constant(&self, strings: JsonStrings) -> Result<Value, Fault> {
         if let Some(text) = plain_string(self.written()) {
             return Ok(Value::string(text));
         }
@@ -109,7 +109,7 @@ impl Attribute {
     }
 
     /// [`Attribute::constant`], which must be a string.
-    pub(in crate::configuration) fn string(&self, strings: Strings) -> Result<String, Fault> {
+    pub(in crate::configuration) fn string(&self, strings: JsonStrings) -> Result<String, Fault> {
         if self.number().is_some() {
             return Err(self.fault("a string is expected here, not a number"));
         }
@@ -123,7 +123,7 @@ impl Attribute {
     pub(in crate::configuration) fn string_or_number(&self) -> Result<String, Fault> {
         match self.number() {
             Some(digits) => Ok(digits),
-            None => self.string(Strings::Literal),
+            None => self.string(JsonStrings::Literal),
         }
     }
 
@@ -139,7 +139,7 @@ impl Attribute {
         if self.is_json {
             return decimal(written);
         }
-        constant_number(&self.expression(Strings::Literal).ok()?)
+        constant_number(&self.expression(JsonStrings::Literal).ok()?)
     }
 
     /// Returns the entries of an object, or `None` for any other value.
@@ -169,7 +169,7 @@ impl Attribute {
                     text: String::new(),
                     span: key.clone(),
                 };
-                self.entry(name, key.clone()).string(Strings::Literal)?
+                self.entry(name, key.clone()).string(JsonStrings::Literal)?
             } else {
                 written.to_owned()
             };
@@ -199,7 +199,7 @@ impl Attribute {
     /// Returns the names in a reference: `["aws_instance", "a", "id"]` of `aws_instance.a[0].id`.
     /// `None` for any other expression.
     fn reference_names(&self) -> Option<Vec<String>> {
-        let expression = match self.expression(Strings::Expression).ok()? {
+        let expression = match self.expression(JsonStrings::Expression).ok()? {
             // Before 0.12 references were written in quotes, which is still allowed.
             Expression::String(text) => native::expression(text.as_str(), 0).ok()?,
             expression => expression,
@@ -237,22 +237,23 @@ fn plain_string(written: &str) -> Option<&str> {
 }
 
 /// Converts a JSON value to the expression of native syntax with the same meaning.
-fn from_json(value: &json::Value, strings: Strings) -> Result<Expression, Fault> {
+fn from_json(value: &json::Value, strings: JsonStrings) -> Result<Expression, Fault> {
     Ok(match &value.kind {
         Kind::Null => Expression::null(),
         Kind::Bool(value) => (*value).into(),
-        Kind::Number(number) => match integer(number) {
+        Kind::Number(number) => match parse_exact_integer(number) {
             Some(number) => number.into(),
-            // The evaluator computes no other numbers.
+            // The evaluator computes with integers only, so that the number may be rounded.
             None => number.parse::<f64>().unwrap_or(f64::MAX).into(),
         },
         Kind::String(text) => string_from_json(text, &value.span, strings)?,
-        Kind::Array(values) => Expression::Array(
-            values
-                .iter()
-                .map(|value| from_json(value, strings))
-                .collect::<Result<_, Fault>>()?,
-        ),
+        Kind::Array(values) => {
+            let mut items = hcl_edit::expr::Array::new();
+            for value in values {
+                items.push(from_json(value, strings)?);
+            }
+            Expression::Array(items)
+        }
         Kind::Object(members) => {
             let mut object = hcl_edit::expr::Object::new();
             for member in members {
@@ -265,24 +266,23 @@ fn from_json(value: &json::Value, strings: Strings) -> Result<Expression, Fault>
     })
 }
 
-/// Reads a string of JSON as OpenTofu and Terraform read it in this place: as its text, as a
-/// template, or as an expression.
+/// Reads a string of JSON with the meaning that it has where it stands.
 fn string_from_json(
     text: &str,
     span: &Range<usize>,
-    strings: Strings,
+    strings: JsonStrings,
 ) -> Result<Expression, Fault> {
     match strings {
-        Strings::Literal => Ok(text.into()),
-        Strings::Template if !text.contains("${") && !text.contains("%{") => Ok(text.into()),
-        Strings::Template => match hcl_edit::parser::parse_template(text) {
+        JsonStrings::Literal => Ok(text.into()),
+        JsonStrings::Template if !text.contains("${") && !text.contains("%{") => Ok(text.into()),
+        JsonStrings::Template => match hcl_edit::parser::parse_template(text) {
             Ok(template) => Ok(StringTemplate::from(template).into()),
             Err(error) => {
                 let message = format!("this template cannot be read: {}", error.message());
                 Err(Fault::new(span.clone(), message))
             }
         },
-        Strings::Expression => {
+        JsonStrings::Expression => {
             native::expression(text, 0).map_err(|fault| Fault::new(span.clone(), fault.message))
         }
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::Fault;
-use crate::hcl::code_lines::code;
+use crate::hcl::code_lines::code_without_space;
 use crate::hcl::json::{self, Kind, Member};
 
-use super::attribute::{Attribute, Name, Strings};
+use super::attribute::{Attribute, JsonStrings, Name};
 use super::native::{self, ItemKind};
 
 /// Maximum nesting of JSON in a body above the bodies of its blocks: two labels and a block, each
@@ -134,7 +134,7 @@ impl Block {
 
     /// The text of the body without comments and white space.
     pub(in crate::configuration) fn code(&self) -> String {
-        code(&self.body.file.text[self.body.span.clone()])
+        code_without_space(&self.body.file.text[self.body.span.clone()])
     }
 
     /// Returns `false` only if the body has no argument of this name. Cheaper than reading the
@@ -242,7 +242,7 @@ impl Block {
                 span: span.clone(),
             };
             self.attribute(name, span.clone())
-                .string(Strings::Literal)?
+                .string(JsonStrings::Literal)?
         } else {
             written.to_owned()
         };
@@ -266,14 +266,14 @@ impl Block {
             };
             match schema.block(&name.text) {
                 Some(block) => {
-                    let first = Self {
+                    let unlabelled = Self {
                         kind: block.kind,
                         header: name.span,
                         labels: Vec::new(),
                         ..self.clone()
                     };
                     if let Err(fault) =
-                        first.json_blocks(value, block.labels.len(), &mut content.blocks)
+                        unlabelled.add_json_blocks(value, block.labels.len(), &mut content.blocks)
                     {
                         content.blocks.push((block.kind, Err(fault)));
                     }
@@ -289,28 +289,24 @@ impl Block {
         Ok(content)
     }
 
-    /// Adds the blocks of a value, which has so many labels more than this block.
-    fn json_blocks(
+    /// Adds the blocks that a value of JSON stands for. They have the labels of this block, and so
+    /// many labels more, which are the names of nested objects.
+    fn add_json_blocks(
         &self,
         value: &json::Value,
         labels: usize,
         blocks: &mut Vec<(&'static str, Result<Self, Fault>)>,
     ) -> Result<(), Fault> {
-        if let Some(labels) = labels.checked_sub(1) {
-            return members(value)?.into_iter().try_for_each(
-                |Member {
-                     name,
-                     name_span,
-                     value,
-                 }| {
-                    let mut labelled = self.clone();
-                    labelled.labels.push(Name {
-                        text: name.clone(),
-                        span: name_span.clone(),
-                    });
-                    labelled.json_blocks(value, labels, blocks)
-                },
-            );
+        if let Some(labels_below) = labels.checked_sub(1) {
+            for member in members(value)? {
+                let mut labelled = self.clone();
+                labelled.labels.push(Name {
+                    text: member.name.clone(),
+                    span: member.name_span.clone(),
+                });
+                labelled.add_json_blocks(&member.value, labels_below, blocks)?;
+            }
+            return Ok(());
         }
         // In an array each value is a block, also `null`, which is an empty one, and an array of
         // objects.
@@ -319,19 +315,17 @@ impl Block {
             Kind::Null => &[][..],
             _ => std::slice::from_ref(value),
         };
-        values.iter().try_for_each(|value| match &value.kind {
-            Kind::Array(_) | Kind::Object(_) | Kind::Null => {
-                blocks.push((
-                    self.kind,
-                    Ok(Self {
-                        body: self.location(&value.span),
-                        ..self.clone()
-                    }),
-                ));
-                Ok(())
+        for value in values {
+            if !matches!(value.kind, Kind::Array(_) | Kind::Object(_) | Kind::Null) {
+                return Err(no_object(value));
             }
-            _ => Err(no_object(value)),
-        })
+            let block = Self {
+                body: self.location(&value.span),
+                ..self.clone()
+            };
+            blocks.push((self.kind, Ok(block)));
+        }
+        Ok(())
     }
 
     fn attribute(&self, name: Name, value: Range<usize>) -> Attribute {

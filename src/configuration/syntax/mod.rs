@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::hcl::Fault;
 
-pub(super) use attribute::{Attribute, Name, Strings};
+pub(super) use attribute::{Attribute, JsonStrings, Name};
 pub(super) use content::{AttributeNames, Block, BlockSchema, Content, Schema};
 
 /// Converts a syntax error for users.

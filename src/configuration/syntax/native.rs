@@ -88,7 +88,7 @@ pub(in crate::configuration) fn object_items(
         if cursor.at >= cursor.end {
             return Ok(items);
         }
-        items.push(cursor.object_item()?);
+        items.push(cursor.read_object_item()?);
         cursor.skip_blank()?;
         if cursor.peek() == Some(b',') {
             cursor.at += 1;
@@ -223,7 +223,7 @@ impl Cursor<'_> {
             if layout == Layout::OneLine && !items.is_empty() {
                 return self.fault("only one argument may stand between braces on one line");
             }
-            let item = self.item()?;
+            let item = self.read_item()?;
             let is_argument = matches!(item.kind, ItemKind::Argument(_));
             if is_argument && !arguments.insert(&self.text[item.name.clone()]) {
                 return Err(Fault::new(item.name, "this argument is set twice"));
@@ -234,12 +234,12 @@ impl Cursor<'_> {
             }
             items.push(item);
             if layout != Layout::OneLine {
-                self.end_of_line(layout)?;
+                self.expect_end_of_line(layout)?;
             }
         }
     }
 
-    fn end_of_line(&mut self, layout: Layout) -> Result<(), Fault> {
+    fn expect_end_of_line(&mut self, layout: Layout) -> Result<(), Fault> {
         self.skip_blank()?;
         match self.peek() {
             Some(b'\n' | b'#') => Ok(()),
@@ -251,8 +251,8 @@ impl Cursor<'_> {
     }
 
     /// Reads an argument, `name = value`, or a block, `name "label" { … }`.
-    fn item(&mut self) -> Result<Item, Fault> {
-        let Some(name) = self.identifier() else {
+    fn read_item(&mut self) -> Result<Item, Fault> {
+        let Some(name) = self.read_identifier() else {
             if is_conflict_marker(self.bytes(), self.at) {
                 return Err(conflict_marker(self.at));
             }
@@ -271,7 +271,7 @@ impl Cursor<'_> {
                     self.at += 1;
                     return Ok(Item {
                         name,
-                        kind: ItemKind::Argument(self.value(b"")?),
+                        kind: ItemKind::Argument(self.read_value(b"")?),
                     });
                 }
                 Some(b'{') => {
@@ -290,7 +290,7 @@ impl Cursor<'_> {
                     self.skip_nested()?;
                     labels.push(start..self.at);
                 }
-                _ => match self.identifier() {
+                _ => match self.read_identifier() {
                     Some(label) => labels.push(label),
                     None => return self.fault("\"=\" or \"{\" is expected here"),
                 },
@@ -300,7 +300,7 @@ impl Cursor<'_> {
 
     /// Reads an identifier if one starts here: letters, digits, `_` and `-`, not starting with a
     /// digit or dash.
-    fn identifier(&mut self) -> Option<Range<usize>> {
+    fn read_identifier(&mut self) -> Option<Range<usize>> {
         let rest = &self.text[self.at..self.end];
         if !rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
             return None;
@@ -314,11 +314,11 @@ impl Cursor<'_> {
     }
 
     /// Reads the key and the value of an object's item.
-    fn object_item(&mut self) -> Result<[Range<usize>; 2], Fault> {
+    fn read_object_item(&mut self) -> Result<[Range<usize>; 2], Fault> {
         let start = self.at;
         let has_key = match self.peek() {
             Some(b'"' | b'(') => self.skip_nested()?,
-            _ => self.identifier().is_some(),
+            _ => self.read_identifier().is_some(),
         };
         let key = start..self.at;
         self.skip_blank()?;
@@ -333,11 +333,11 @@ impl Cursor<'_> {
             }
         }
         self.at += 1;
-        Ok([key, self.value(b",")?])
+        Ok([key, self.read_value(b",")?])
     }
 
     /// Reads a value, which ends with its line or before a separator.
-    fn value(&mut self, separators: &[u8]) -> Result<Range<usize>, Fault> {
+    fn read_value(&mut self, separators: &[u8]) -> Result<Range<usize>, Fault> {
         self.skip_blank()?;
         let start = self.at;
         let mut end = start;

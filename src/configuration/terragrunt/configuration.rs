@@ -15,13 +15,17 @@ use super::merge::{Block, Configuration, Members, RefusedInclude, Strategy, merg
 use super::parsing_context::{CONFIGURATION, ParsingContext, VALUES};
 use crate::configuration::syntax;
 use crate::diagnostic::{Location, SourceFile};
-use crate::hcl::code_lines::code;
+use crate::hcl::code_lines::code_without_space;
 use crate::hcl::evaluate::expression::{Evaluator, Functions};
 use crate::hcl::evaluate::references::References;
-use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
+use crate::hcl::evaluate::value::{Stop, Unknown, Value};
 use crate::hcl::{parse, scan};
 use crate::system::files::join;
 
+/// Depth of the configuration of a unit.
+const DEPTH_OF_UNIT: usize = 0;
+/// Depth of a file that the configuration of a unit includes.
+const DEPTH_OF_INCLUDE: usize = 1;
 /// Largest number of files that a configuration includes; real ones include one to three.
 const MAX_INCLUDES: usize = 64;
 
@@ -37,7 +41,8 @@ pub(super) struct ParsedFile<'a> {
 struct IncludeBlock<'a> {
     block: &'a HclBlock,
     members: Members,
-    path: Outcome<PathBuf>,
+    /// Path of the included file, or why it is not known.
+    path_or_stop: Result<PathBuf, Stop>,
 }
 
 /// A local that was not evaluated yet.
@@ -47,20 +52,21 @@ struct Local<'a> {
 }
 
 impl Local<'_> {
-    /// Whether the local refers to none of the open ones.
-    fn is_ready(&self, open: &BTreeMap<&str, Local<'_>>) -> bool {
+    /// Whether the local refers to none of the waiting ones.
+    fn is_ready(&self, waiting: &BTreeMap<&str, Local<'_>>) -> bool {
         self.references
             .names
             .iter()
-            .all(|(root, name)| root != "local" || !open.contains_key(name.as_str()))
+            .all(|(root, name)| root != "local" || !waiting.contains_key(name.as_str()))
     }
 }
 
 struct Include {
     label: Option<String>,
-    exposed: Value,
-    strategy: Outcome<Strategy>,
-    configuration: Outcome<Configuration>,
+    /// Value of `expose`.
+    expose: Value,
+    strategy: Result<Strategy, Stop>,
+    configuration: Result<Configuration, Stop>,
     /// Whether the path is unknown because a plain search found nothing
     /// ([`RefusedInclude::is_plain_search`]).
     is_plain_search: bool,
@@ -72,15 +78,15 @@ pub(super) fn read(
     evaluation: &Evaluation,
     path: &Path,
     context: ParsingContext,
-) -> Outcome<Configuration> {
-    let mut parsed = ParsedFile::parse_own(evaluation, path, context, 0)?;
+) -> Result<Configuration, Stop> {
+    let mut parsed = ParsedFile::parse_own(evaluation, path, context, DEPTH_OF_UNIT)?;
     let mut variables = unread_variables();
     variables.insert(
         "values".to_owned(),
         values_of_stack(evaluation, &parsed.context),
     );
     let includes = parsed.read_includes(&variables)?;
-    variables.insert("include".to_owned(), exposed(&includes)?);
+    variables.insert("include".to_owned(), exposed_includes(&includes)?);
     let mut configuration = parsed.evaluate(variables)?;
     if let Some(unread) = parsed.autoinclude() {
         configuration.unknown.push(Arc::new(unread));
@@ -101,7 +107,7 @@ pub(super) fn read(
             (Ok(Strategy::NoMerge), _) => {}
             (Ok(strategy), Ok(parent)) => configuration = merge(parent, configuration, strategy)?,
             (Err(stop), _) | (_, Err(stop)) => {
-                let unknown = stop.at(|| location);
+                let unknown = stop.into_unknown_at(|| location);
                 if unknown.is_failure && !is_for_stack {
                     configuration.refused_includes.push(RefusedInclude {
                         location: unknown.location.clone(),
@@ -175,10 +181,10 @@ pub(super) fn values_of_stack(evaluation: &Evaluation, context: &ParsingContext)
     let path = directory.join(VALUES);
     let context = ParsingContext::new(directory, &context.original);
     let read = ParsedFile::parse(evaluation, &path, context)
-        .and_then(|file| Value::object(file.attributes_of(&Members::new(), &file.body)));
+        .and_then(|file| Value::object(file.evaluate_attributes(&Members::new(), &file.body)));
     match read {
         Ok(values) => values,
-        Err(stop) => Value::Unknown(stop.at(|| None)),
+        Err(stop) => Value::Unknown(stop.into_unknown_at(|| None)),
     }
 }
 
@@ -187,16 +193,18 @@ fn read_included(
     evaluation: &Evaluation,
     path: &Path,
     context: &ParsingContext,
-) -> Outcome<Configuration> {
+) -> Result<Configuration, Stop> {
     let file = path.parent().unwrap_or(path).to_owned();
     let context = ParsingContext {
         file,
         included: Some(path.to_owned()),
         ..context.clone()
     };
-    let parsed = ParsedFile::parse_own(evaluation, path, context, 1)?;
+    let parsed = ParsedFile::parse_own(evaluation, path, context, DEPTH_OF_INCLUDE)?;
     if parsed.body.has_blocks("include") {
-        return failure("an included file includes a file, which Terragrunt refuses");
+        return Err(Stop::failure(
+            "an included file includes a file, which Terragrunt refuses",
+        ));
     }
     parsed.evaluate(unread_variables())
 }
@@ -210,7 +218,7 @@ impl<'a> ParsedFile<'a> {
         path: &Path,
         context: ParsingContext,
         depth: usize,
-    ) -> Outcome<Self> {
+    ) -> Result<Self, Stop> {
         let parsed = Self::parse(evaluation, path, context);
         if parsed.is_err()
             && evaluation.depth() == depth
@@ -230,19 +238,19 @@ impl<'a> ParsedFile<'a> {
         evaluation: &'a Evaluation<'a>,
         path: &Path,
         context: ParsingContext,
-    ) -> Outcome<Self> {
+    ) -> Result<Self, Stop> {
         if path
             .extension()
             .is_some_and(|extension| extension == "json")
         {
-            return unknown("configurations in JSON are not read");
+            return Err(Stop::unknown("configurations in JSON are not read"));
         }
         let file = evaluation.read_file(path)?;
         let file = match file.text.strip_prefix('\u{feff}') {
             Some(text) => SourceFile::new(&file.path, text),
             None => file,
         };
-        if let Some(fault) = scan::lone_return(file.text.as_bytes()) {
+        if let Some(fault) = scan::find_lone_return(file.text.as_bytes()) {
             return Err(malformed(&file, fault.span.start, &fault.message));
         }
         match parse::body(&file.text) {
@@ -287,35 +295,35 @@ impl<'a> ParsedFile<'a> {
             }
             _ => context.call(evaluation, name, arguments),
         };
-        let place = &|span| Some(Location::new(&self.file, span));
+        let location_of = &|span| Some(Location::new(&self.file, span));
         step(&Evaluator {
             allowance: &evaluation.allowance,
-            place,
+            location_of,
             variables,
             functions,
         })
     }
 
-    fn attributes_of(&self, variables: &Members, body: &Body) -> Members {
+    fn evaluate_attributes(&self, variables: &Members, body: &Body) -> Members {
         self.with_evaluator(variables, |evaluator| attributes(body, evaluator))
     }
 
     /// Reads the `include` blocks and their files, and adds the files to the context.
-    fn read_includes(&mut self, variables: &Members) -> Outcome<Vec<Include>> {
+    fn read_includes(&mut self, variables: &Members) -> Result<Vec<Include>, Stop> {
         let mut blocks = Vec::new();
         for block in self.body.get_blocks("include") {
             if blocks.len() == MAX_INCLUDES {
-                return unknown("too many files are included");
+                return Err(Stop::unknown("too many files are included"));
             }
-            let members = self.attributes_of(variables, &block.body);
+            let members = self.evaluate_attributes(variables, &block.body);
             let path = match members.get("path") {
                 Some(path) => path.as_string(),
-                None => failure("the include has no path"),
+                None => Err(Stop::failure("the include has no path")),
             };
             blocks.push(IncludeBlock {
                 block,
                 members,
-                path: path.map(|path| join(&self.context.directory, &*path)),
+                path_or_stop: path.map(|path| join(&self.context.directory, &*path)),
             });
         }
 
@@ -325,7 +333,7 @@ impl<'a> ParsedFile<'a> {
             .map(|include| {
                 (
                     label_of(include.block).unwrap_or_default(),
-                    include.path.clone().ok(),
+                    include.path_or_stop.clone().ok(),
                 )
             })
             .collect();
@@ -335,67 +343,74 @@ impl<'a> ParsedFile<'a> {
             .collect())
     }
 
-    /// Reads the file of an `include` block, and how it is merged.
+    /// Reads the file of an `include` block, and how it is merged. A strategy or a configuration
+    /// that is not known is an error in its field.
     fn read_include(&self, include: IncludeBlock<'_>) -> Include {
         let IncludeBlock {
             block,
             members,
-            path,
+            path_or_stop,
         } = include;
+        let is_plain_search = path_or_stop.is_err() && is_plain_search(block);
+        let configuration = match path_or_stop {
+            Ok(path) => self
+                .evaluation
+                .one_deeper(|| read_included(self.evaluation, &path, &self.context)),
+            Err(stop) => Err(stop),
+        };
         Include {
             label: label_of(block),
-            is_plain_search: path.is_err() && is_plain_search(block),
-            exposed: members.get("expose").cloned().unwrap_or(Value::Bool(false)),
+            is_plain_search,
+            expose: members.get("expose").cloned().unwrap_or(Value::Bool(false)),
             strategy: match members.get("merge_strategy") {
                 Some(value) => merge_strategy(value),
                 None => Ok(Strategy::Shallow),
             },
-            configuration: path.and_then(|path| {
-                self.evaluation
-                    .configuration(|| read_included(self.evaluation, &path, &self.context))
-            }),
+            configuration,
             location: block.span().map(|_| location(&self.file, block)),
         }
     }
 
     /// Evaluates the file without its includes.
-    fn evaluate(&self, mut variables: Members) -> Outcome<Configuration> {
-        self.locals(&mut variables)?;
+    fn evaluate(&self, mut variables: Members) -> Result<Configuration, Stop> {
+        self.evaluate_locals(&mut variables)?;
         let locals = variables.get("local").cloned().unwrap_or(Value::Null);
-        Ok(self.with_evaluator(&variables, |evaluator| self.blocks(evaluator, locals)))
+        Ok(self.with_evaluator(&variables, |evaluator| {
+            self.evaluate_blocks(evaluator, locals)
+        }))
     }
 
     /// Adds the variable `local`. Like Terragrunt, evaluates in each round the locals whose
     /// references are all known.
-    pub(super) fn locals(&self, variables: &mut Members) -> Outcome<()> {
-        let mut open = BTreeMap::new();
+    pub(super) fn evaluate_locals(&self, variables: &mut Members) -> Result<(), Stop> {
+        let mut waiting = BTreeMap::new();
         for block in self.body.get_blocks("locals") {
             for attribute in block.body.attributes() {
                 let local = Local {
                     attribute,
                     references: References::of(&attribute.value),
                 };
-                open.insert(attribute.key.as_str(), local);
+                waiting.insert(attribute.key.as_str(), local);
             }
         }
 
         let mut values = Members::new();
         loop {
             variables.insert("local".to_owned(), Value::object(values.clone())?);
-            self.evaluation.allowance.spend(open.len())?;
+            self.evaluation.allowance.spend_steps(waiting.len())?;
             self.evaluation
                 .allowance
-                .spend_on(variables["local"].weight())?;
-            let ready: Vec<&str> = open
+                .spend_on_bytes(variables["local"].weight())?;
+            let ready: Vec<&str> = waiting
                 .iter()
-                .filter(|(_, local)| local.is_ready(&open))
+                .filter(|(_, local)| local.is_ready(&waiting))
                 .map(|(name, _)| *name)
                 .collect();
             if ready.is_empty() {
                 break;
             }
             for name in ready {
-                let Some(local) = open.remove(name) else {
+                let Some(local) = waiting.remove(name) else {
                     continue;
                 };
                 let expression = &local.attribute.value;
@@ -405,11 +420,12 @@ impl<'a> ParsedFile<'a> {
             }
         }
 
-        for (name, local) in open {
+        // The rest refers to itself, directly or through others.
+        for (name, local) in waiting {
             let span = local.attribute.span();
             let reason = format!("the local \"{name}\" refers to itself");
-            let unknown =
-                Stop::Failure(reason).at(|| span.map(|span| Location::new(&self.file, span)));
+            let unknown = Stop::Failure(reason)
+                .into_unknown_at(|| span.map(|span| Location::new(&self.file, span)));
             values.insert(name.to_owned(), Value::Unknown(unknown));
         }
         variables.insert("local".to_owned(), Value::object(values)?);
@@ -417,23 +433,26 @@ impl<'a> ParsedFile<'a> {
     }
 
     /// The blocks and attributes of a file that are merged with other files.
-    fn blocks(&self, evaluator: &Evaluator, locals: Value) -> Configuration {
+    fn evaluate_blocks(&self, evaluator: &Evaluator, locals: Value) -> Configuration {
         let body = &self.body;
         let mut unknown = Vec::new();
         let mut generate = BTreeMap::new();
         for block in body.get_blocks("generate") {
             let label = label_of(block).unwrap_or_default();
-            generate.insert(label, self.block(block, evaluator));
+            generate.insert(label, self.evaluate_block(block, evaluator));
         }
         // Terragrunt accepts a map of blocks as an argument, too.
-        if let Some((value, location)) = self.top_attribute("generate", evaluator) {
+        if let Some((value, location)) = self.located_value_outside_of_blocks("generate", evaluator)
+        {
             match named_blocks(&value, location.as_ref()) {
                 Ok(blocks) => generate.extend(blocks),
-                Err(stop) => unknown.push(stop.at(|| location)),
+                Err(stop) => unknown.push(stop.into_unknown_at(|| location)),
             }
         }
-        let mut remote_state = self.first_block("remote_state", evaluator);
-        if let Some((value, location)) = self.top_attribute("remote_state", evaluator) {
+        let mut remote_state = self.evaluate_first_block("remote_state", evaluator);
+        if let Some((value, location)) =
+            self.located_value_outside_of_blocks("remote_state", evaluator)
+        {
             match value.as_object() {
                 Ok(members) => {
                     remote_state = Some(Block {
@@ -441,17 +460,17 @@ impl<'a> ParsedFile<'a> {
                         location,
                     });
                 }
-                Err(stop) => unknown.push(stop.at(|| location)),
+                Err(stop) => unknown.push(stop.into_unknown_at(|| location)),
             }
         }
         Configuration {
-            terraform: self.first_block("terraform", evaluator),
+            terraform: self.evaluate_first_block("terraform", evaluator),
             generate,
             remote_state,
-            program: self.top_value("terraform_binary", evaluator),
+            program: self.value_outside_of_blocks("terraform_binary", evaluator),
             has_download_directory: body.has_attribute("download_dir"),
             locals,
-            inputs: self.top_value("inputs", evaluator),
+            inputs: self.value_outside_of_blocks("inputs", evaluator),
             may_pass_flags: self.may_pass_flags(),
             init_arguments: self.init_arguments(),
             unknown,
@@ -460,12 +479,12 @@ impl<'a> ParsedFile<'a> {
         }
     }
 
-    fn first_block(&self, name: &str, evaluator: &Evaluator) -> Option<Block> {
+    fn evaluate_first_block(&self, name: &str, evaluator: &Evaluator) -> Option<Block> {
         let block = self.body.get_blocks(name).next()?;
-        Some(self.block(block, evaluator))
+        Some(self.evaluate_block(block, evaluator))
     }
 
-    fn block(&self, block: &HclBlock, evaluator: &Evaluator) -> Block {
+    fn evaluate_block(&self, block: &HclBlock, evaluator: &Evaluator) -> Block {
         let source = block.body.get_attribute("source");
         let location = match source.and_then(|source| source.value.span()) {
             Some(span) => Location::new(&self.file, span),
@@ -478,13 +497,13 @@ impl<'a> ParsedFile<'a> {
     }
 
     /// The value of an attribute outside of blocks.
-    fn top_value(&self, name: &str, evaluator: &Evaluator) -> Option<Value> {
-        let (value, _) = self.top_attribute(name, evaluator)?;
+    fn value_outside_of_blocks(&self, name: &str, evaluator: &Evaluator) -> Option<Value> {
+        let (value, _) = self.located_value_outside_of_blocks(name, evaluator)?;
         Some(value)
     }
 
     /// The value and the location of an attribute outside of blocks.
-    fn top_attribute(
+    fn located_value_outside_of_blocks(
         &self,
         name: &str,
         evaluator: &Evaluator,
@@ -507,7 +526,7 @@ impl<'a> ParsedFile<'a> {
         ];
         let mut arguments = String::new();
         for block in self.extra_arguments() {
-            let text = code(&block.body.to_string());
+            let text = code_without_space(&block.body.to_string());
             if FLAGS.iter().any(|flag| text.contains(flag)) {
                 arguments += &text;
             }
@@ -544,9 +563,9 @@ fn read_terragrunt_config(
     evaluation: &Evaluation,
     context: &ParsingContext,
     arguments: &[Value],
-) -> Outcome {
+) -> Result<Value, Stop> {
     let ([path] | [path, _]) = arguments else {
-        return failure("takes a path and a default");
+        return Err(Stop::failure("takes a path and a default"));
     };
     let mut path = join(&context.directory, &*path.as_string()?);
     let repository = evaluation.repository;
@@ -563,30 +582,32 @@ fn read_terragrunt_config(
         return Ok(default.clone());
     }
     if path.ends_with("terragrunt.stack.hcl") || path.ends_with("terragrunt.values.hcl") {
-        return unknown("stacks and values are not read as configurations");
+        return Err(Stop::unknown(
+            "stacks and values are not read as configurations",
+        ));
     }
     // Functions in the file refer to its own directory.
     let inner = ParsingContext::new(path.parent().unwrap_or(&path), &context.original);
-    let configuration = evaluation.configuration(|| read(evaluation, &path, inner))?;
+    let configuration = evaluation.one_deeper(|| read(evaluation, &path, inner))?;
     configuration.to_value()
 }
 
 /// Parses the `merge_strategy` of an include.
-fn merge_strategy(value: &Value) -> Outcome<Strategy> {
+fn merge_strategy(value: &Value) -> Result<Strategy, Stop> {
     match &*value.as_string()? {
         "shallow" => Ok(Strategy::Shallow),
         "deep" => Ok(Strategy::Deep),
         "no_merge" => Ok(Strategy::NoMerge),
-        _ => failure("there is no such merge strategy"),
+        _ => Err(Stop::failure("there is no such merge strategy")),
     }
 }
 
 /// The value of the variable `include`: the exposed files by label, or the only one without a
 /// label.
-fn exposed(includes: &[Include]) -> Outcome {
+fn exposed_includes(includes: &[Include]) -> Result<Value, Stop> {
     let mut members = BTreeMap::new();
     for include in includes {
-        let value = match include.exposed.as_bool() {
+        let value = match include.expose.as_bool() {
             Ok(false) => continue,
             Ok(true) => match &include.configuration {
                 Ok(configuration) => configuration.to_value(),
@@ -596,7 +617,7 @@ fn exposed(includes: &[Include]) -> Outcome {
         };
         let value = match value {
             Ok(value) => value,
-            Err(stop) => Value::Unknown(stop.at(|| include.location.clone())),
+            Err(stop) => Value::Unknown(stop.into_unknown_at(|| include.location.clone())),
         };
         let Some(label) = &include.label else {
             return Ok(value);
@@ -607,7 +628,7 @@ fn exposed(includes: &[Include]) -> Outcome {
 }
 
 /// Returns the members of `generate = { name = { … } }` as blocks.
-fn named_blocks(value: &Value, location: Option<&Location>) -> Outcome<Vec<(String, Block)>> {
+fn named_blocks(value: &Value, location: Option<&Location>) -> Result<Vec<(String, Block)>, Stop> {
     let mut blocks = Vec::new();
     for (name, value) in value.as_object()? {
         let block = Block {

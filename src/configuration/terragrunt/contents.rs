@@ -11,7 +11,7 @@ use hcl_edit::Span;
 use hcl_edit::structure::{Body, Structure};
 
 use crate::hcl::evaluate::allowance::Allowance;
-use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Unknown, Value};
+use crate::hcl::evaluate::value::{Piece, Stop, Unknown, Value};
 use crate::hcl::parse;
 
 /// Replaces an unknown value in the text.
@@ -23,8 +23,8 @@ const MOST_BYTES: usize = 1 << 20;
 /// The blocks whose entries are parts of their own, each in the one before.
 const AROUND: [&str; 2] = ["terraform", "required_providers"];
 
-/// The text of a generated file.
-pub(super) struct Contents {
+/// The text of a generated file, as far as it is certain.
+pub(super) struct CertainText {
     /// The certain text. Values on which no requirement depends may be placeholders.
     pub(super) text: String,
     /// Reasons why the file may require more than the text.
@@ -36,32 +36,32 @@ pub(super) struct Contents {
 ///
 /// An unknown text is treated as one value. It could close its block and open a new one, but real
 /// files do not do that.
-pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents> {
+pub(super) fn certain_text(contents: &Value, allowance: &Allowance) -> Result<CertainText, Stop> {
     let Value::Partial(pieces) = contents else {
-        return known_text(contents);
+        return fully_known_text(contents);
     };
     let mut variants = vec![Variant::default()];
     let mut conditions = Vec::new();
-    add(pieces, &mut variants, &mut conditions)?;
+    add_pieces(pieces, &mut variants, &mut conditions)?;
     if variants.len() > 1 {
-        allowance.spend(variants.iter().map(|variant| variant.text.len()).sum())?;
+        allowance.spend_steps(variants.iter().map(|variant| variant.text.len()).sum())?;
     }
-    let mut parts = Vec::new();
+    let mut parts_by_variant = Vec::new();
     for variant in &variants {
         match variant.parts() {
-            Some(parts_of_variant) => parts.push(parts_of_variant),
+            Some(parts) => parts_by_variant.push(parts),
             // The text is no HCL: nothing in it is certain.
-            None => return known_text(contents),
+            None => return fully_known_text(contents),
         }
     }
 
-    let mut unknown: Vec<_> = parts
+    let mut unknown: Vec<_> = parts_by_variant
         .iter()
         .flatten()
         .filter_map(|part| part.unknown)
         .collect();
     // A condition matters only if requirements depend on it.
-    if !have_same_keys(&parts) {
+    if !have_same_keys(&parts_by_variant) {
         unknown.extend(conditions);
     }
     let mut omitted = Vec::new();
@@ -73,14 +73,14 @@ pub(super) fn text(contents: &Value, allowance: &Allowance) -> Outcome<Contents>
     let text = if omitted.is_empty() {
         variants[0].text.clone()
     } else {
-        certain(&parts)
+        text_of_common_parts(&parts_by_variant)
     };
-    Ok(Contents { text, omitted })
+    Ok(CertainText { text, omitted })
 }
 
-/// Returns a text that must be known.
-fn known_text(contents: &Value) -> Outcome<Contents> {
-    Ok(Contents {
+/// Returns a text without unknown parts. An unknown part is an error.
+fn fully_known_text(contents: &Value) -> Result<CertainText, Stop> {
+    Ok(CertainText {
         text: contents.as_string()?.to_string(),
         omitted: Vec::new(),
     })
@@ -102,12 +102,16 @@ struct Variant<'a> {
     holes: Vec<(Range<usize>, &'a Arc<Unknown>)>,
 }
 
-/// Adds pieces to all variants, and their conditions.
-fn add<'a>(
+/// Adds pieces to the end of all variants. A piece that may be either of two doubles the variants,
+/// and its condition is added to `conditions`.
+///
+/// # Errors
+/// There are too many conditions, or the variants are too long.
+fn add_pieces<'a>(
     pieces: &'a [Piece],
     variants: &mut Vec<Variant<'a>>,
     conditions: &mut Vec<&'a Arc<Unknown>>,
-) -> Outcome<()> {
+) -> Result<(), Stop> {
     for piece in pieces {
         match piece {
             Piece::Text(text) => variants
@@ -126,8 +130,8 @@ fn add<'a>(
                 }
                 conditions.push(unknown);
                 let mut others = variants.clone();
-                add(&branches[0], variants, conditions)?;
-                add(&branches[1], &mut others, conditions)?;
+                add_pieces(&branches[0], variants, conditions)?;
+                add_pieces(&branches[1], &mut others, conditions)?;
                 variants.append(&mut others);
             }
         }
@@ -188,11 +192,11 @@ impl<'a> Variant<'a> {
         let span = structure.span().unwrap_or_default();
         let text = self.written(span.clone());
         let mut decisive = vec![text];
-        let mut free = Vec::new();
+        let mut undecisive = Vec::new();
         if let Structure::Block(block) = structure {
-            let (names, is_free) = decisive_arguments(depth, block.ident.as_str());
-            add_values(&block.body, is_free, &mut free);
-            if let Some(names) = names {
+            let (decisive_names, may_be_unknown) = decisive_arguments(depth, block.ident.as_str());
+            add_ranges_of_values(&block.body, may_be_unknown, &mut undecisive);
+            if let Some(names) = decisive_names {
                 let header = match block.labels.last() {
                     Some(label) => label.span(),
                     None => block.ident.span(),
@@ -210,7 +214,7 @@ impl<'a> Variant<'a> {
             depth,
             text,
             decisive,
-            unknown: self.first_unknown(&span, &free),
+            unknown: self.first_unknown_outside(&span, &undecisive),
         }
     }
 
@@ -219,11 +223,11 @@ impl<'a> Variant<'a> {
     }
 
     /// The reason for the first placeholder in a range of the text that is in none of the ranges
-    /// `free`.
-    fn first_unknown(
+    /// `undecisive`.
+    fn first_unknown_outside(
         &self,
         range: &Range<usize>,
-        free: &[Range<usize>],
+        undecisive: &[Range<usize>],
     ) -> Option<&'a Arc<Unknown>> {
         let first = self
             .holes
@@ -232,7 +236,7 @@ impl<'a> Variant<'a> {
             if hole.start >= range.end {
                 break;
             }
-            if !contains(free, hole) {
+            if !contains(undecisive, hole) {
                 return Some(unknown);
             }
         }
@@ -265,14 +269,18 @@ fn decisive_arguments(depth: usize, kind: &str) -> (Option<Arguments>, fn(&str) 
 }
 
 /// Adds the ranges of the values that may be unknown, also in nested blocks.
-fn add_values(body: &Body, is_free: fn(&str) -> bool, values: &mut Vec<Range<usize>>) {
+fn add_ranges_of_values(
+    body: &Body,
+    may_be_unknown: fn(&str) -> bool,
+    values: &mut Vec<Range<usize>>,
+) {
     for structure in body {
         match structure {
-            Structure::Attribute(attribute) if is_free(attribute.key.as_str()) => {
+            Structure::Attribute(attribute) if may_be_unknown(attribute.key.as_str()) => {
                 values.extend(attribute.value.span());
             }
             Structure::Attribute(_) => {}
-            Structure::Block(block) => add_values(&block.body, is_free, values),
+            Structure::Block(block) => add_ranges_of_values(&block.body, may_be_unknown, values),
         }
     }
 }
@@ -286,7 +294,7 @@ fn contains(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
 }
 
 /// Returns the text of the parts that are known and in all variants.
-fn certain(variants: &[Vec<Part<'_>>]) -> String {
+fn text_of_common_parts(variants: &[Vec<Part<'_>>]) -> String {
     let mut common = known_keys(&variants[0]);
     for parts in &variants[1..] {
         let keys = known_keys(parts);

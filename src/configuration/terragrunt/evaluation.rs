@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::diagnostic::{Diagnostic, SourceFile};
-use crate::hcl::evaluate::allowance::{Allowance, bounded};
-use crate::hcl::evaluate::value::{Outcome, Value, failure, unknown};
+use crate::hcl::evaluate::allowance::{Allowance, within_depth};
+use crate::hcl::evaluate::value::{Stop, Value};
 use crate::modules::is_configuration;
 use crate::system::tree::CopiedDirectory;
 use crate::system::{Tree, files, lock};
@@ -98,22 +98,22 @@ impl Repository {
 
     /// Returns a path in the repository without `..` and symbolic links. Whether a path outside of
     /// it exists is unknown. `.git` may contain credentials, and never contains configuration.
-    pub(super) fn resolve(&self, path: &Path) -> Outcome<PathBuf> {
+    pub(super) fn resolve(&self, path: &Path) -> Result<PathBuf, Stop> {
         let plain = files::join(&self.root, path);
         if !self.contains(&plain) {
-            return unknown("the path leads out of the repository");
+            return Err(Stop::unknown("the path leads out of the repository"));
         }
         let followed = match self.tree.canonicalize(&plain) {
             Ok(path) if self.contains(&path) => return Ok(path),
-            Ok(_) => unknown("the path leads out of the repository"),
+            Ok(_) => Err(Stop::unknown("the path leads out of the repository")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // What it leads to may exist elsewhere.
                 if has_dangling_link(&self.tree, &plain) {
-                    return unknown("a symbolic link on the path leads nowhere");
+                    return Err(Stop::unknown("a symbolic link on the path leads nowhere"));
                 }
-                return failure("the path does not exist");
+                return Err(Stop::failure("the path does not exist"));
             }
-            Err(_) => unknown("the path cannot be followed"),
+            Err(_) => Err(Stop::unknown("the path cannot be followed")),
         };
         self.note_unread(plain);
         followed
@@ -142,7 +142,7 @@ impl Repository {
     }
 
     /// Reads a file of the repository or of a fetched package. A file that cannot be read is noted.
-    pub(super) fn read_file(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
+    pub(super) fn read_file(&self, path: &Path) -> Result<Arc<SourceFile>, Stop> {
         let path = self.resolve(path)?;
         let shown = self.shown_path(&path);
         let unread = match self.tree.read(&path, MAX_FILE_SIZE).map(String::from_utf8) {
@@ -150,13 +150,13 @@ impl Repository {
                 return Ok(SourceFile::fetched(shown, text));
             }
             Ok(Ok(text)) => return Ok(SourceFile::new(shown, text)),
-            Ok(Err(_)) => failure(format!("{} is not UTF-8", shown.display())),
+            Ok(Err(_)) => Err(Stop::failure(format!("{} is not UTF-8", shown.display()))),
             Err(_) => {
                 let limit = MAX_FILE_SIZE >> 20;
-                unknown(format!(
+                Err(Stop::unknown(format!(
                     "{} cannot be read, or is larger than {limit} MiB",
                     shown.display()
-                ))
+                )))
             }
         };
         self.note_unread(path);
@@ -237,9 +237,10 @@ impl<'a> Evaluation<'a> {
         self.configurations.get()
     }
 
-    /// Reads a configuration for a different one.
-    pub(super) fn configuration<T>(&self, read: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-        bounded(
+    /// Reads a configuration for a different one, one level deeper. An error if there are too many
+    /// levels.
+    pub(super) fn one_deeper<T>(&self, read: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
+        within_depth(
             &self.configurations,
             Self::MAX_CONFIGURATIONS,
             "too many configurations read each other",
@@ -248,12 +249,12 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Reads a file, and notes that the result depends on it.
-    pub(super) fn read_file(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
+    pub(super) fn read_file(&self, path: &Path) -> Result<Arc<SourceFile>, Stop> {
         let resolved = self.repository.resolve(path)?;
         let original = self.repository.tree().original(&resolved);
         self.files.borrow_mut().insert(original.into_owned());
         let file = self.repository.read_file(path)?;
-        self.allowance.spend(file.text.len())?;
+        self.allowance.spend_steps(file.text.len())?;
         Ok(file)
     }
 }

@@ -15,10 +15,10 @@ use super::evaluation::{Evaluation, Repository};
 use super::merge::Members;
 use super::parsing_context::{ParsingContext, VALUES};
 use super::stack::{GENERATED_UNITS, INCLUDE, STACK};
-use super::unit::{Unit, is_unit, local_path, read_with};
+use super::unit::{Unit, evaluate_or_unknown, is_unit, local_path};
 use crate::diagnostic::Location;
 use crate::hcl::evaluate::expression::Evaluator;
-use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure};
+use crate::hcl::evaluate::value::{Stop, Unknown, Value};
 use crate::system::files::join;
 use crate::system::tree::{CopiedDirectory, Kind};
 
@@ -88,7 +88,7 @@ struct StackReading {
 }
 
 /// A stack that is not read yet.
-struct OpenStack {
+struct WaitingStack {
     /// Directory in which it is, or is generated.
     directory: PathBuf,
     /// The originals of this directory and of the stacks that generate it.
@@ -105,8 +105,8 @@ struct Reader<'a> {
     environment: &'a BTreeMap<String, String>,
     /// Directories of the repository with the file of a stack.
     on_disk: &'a BTreeSet<PathBuf>,
-    open: VecDeque<OpenStack>,
-    read: GeneratedUnits,
+    waiting: VecDeque<WaitingStack>,
+    result: GeneratedUnits,
     steps: usize,
 }
 
@@ -114,19 +114,20 @@ struct Reader<'a> {
 struct Component {
     is_unit: bool,
     source: Option<Value>,
-    location: Location,
+    /// Location of the source, or of the block without one.
+    source_location: Location,
     path: Option<Value>,
     values: Option<Value>,
     /// Whether the source is relative to the source of the stack.
-    is_relative_to_source: Outcome<bool>,
+    is_relative_to_source: Result<bool, Stop>,
     /// Whether it is generated beside the stack rather than in [`GENERATED_UNITS`].
-    is_beside: Outcome<bool>,
-    is_enabled: Outcome<bool>,
-    /// A block in it, which is not read.
-    block: Option<Location>,
+    is_beside: Result<bool, Stop>,
+    is_enabled: Result<bool, Stop>,
+    /// A block in it that is not read.
+    unread_block: Option<Location>,
     has_more_inputs: bool,
     /// Location of an attribute that decides where it is generated.
-    placed: Location,
+    placement: Location,
 }
 
 impl GeneratedUnits {
@@ -140,12 +141,12 @@ impl GeneratedUnits {
             repository,
             environment,
             on_disk: directories,
-            open: VecDeque::new(),
-            read: Self::default(),
+            waiting: VecDeque::new(),
+            result: Self::default(),
             steps: 0,
         };
         for directory in directories {
-            reader.open.push_back(OpenStack {
+            reader.waiting.push_back(WaitingStack {
                 directory: directory.clone(),
                 originals: vec![directory.clone()],
                 copies: Vec::new(),
@@ -153,27 +154,27 @@ impl GeneratedUnits {
                 values: None,
             });
         }
-        while let Some(stack) = reader.open.pop_front() {
-            let is_full = reader.read.stacks.len() >= MOST_STACKS
-                || reader.read.units.len() >= MOST_UNITS
+        while let Some(stack) = reader.waiting.pop_front() {
+            let is_full = reader.result.stacks.len() >= MOST_STACKS
+                || reader.result.units.len() >= MOST_UNITS
                 || reader.steps >= MOST_STEPS;
             if is_full {
-                reader.read.has_more = true;
+                reader.result.has_more = true;
                 break;
             }
             reader.read_stack(&stack);
         }
 
-        let mut read = reader.read;
-        for (directory, unit) in &read.units {
+        let mut generated = reader.result;
+        for (directory, unit) in &generated.units {
             if let Ok(GeneratedFrom::Directory(source)) = &unit.source
                 && !unit.is_of_template
             {
-                let copies = read.by_source.entry(source.clone()).or_default();
+                let copies = generated.by_source.entry(source.clone()).or_default();
                 copies.push(directory.clone());
             }
         }
-        read
+        generated
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &GeneratedUnit> {
@@ -193,7 +194,7 @@ impl GeneratedUnits {
     ///
     /// # Errors
     /// No unit is known to be generated there.
-    pub(crate) fn at(
+    pub(crate) fn unit_at(
         &self,
         directory: &Path,
         repository: &Repository,
@@ -254,7 +255,7 @@ impl GeneratedUnit {
         }
         let mut evaluation = Evaluation::new(&repository, environment);
         evaluation.values = given_values(self.values.as_ref(), &self.directory, &repository);
-        let mut unit = read_with(&evaluation, &self.directory);
+        let mut unit = evaluate_or_unknown(&evaluation, &self.directory);
         unit.inputs.is_partial |= self.has_more_inputs;
         unit.files.extend(self.stack_files.iter().cloned());
         (repository, unit)
@@ -287,8 +288,8 @@ fn stack_around(directory: &Path) -> PathBuf {
 }
 
 impl Reader<'_> {
-    /// Adds the units of a stack, and opens the stacks that it generates.
-    fn read_stack(&mut self, stack: &OpenStack) {
+    /// Adds the units of a stack, and the stacks that it generates.
+    fn read_stack(&mut self, stack: &WaitingStack) {
         let repository = self.repository.with_copies(&stack.copies);
         let path = stack.directory.join(STACK);
         let mut reading = StackReading {
@@ -299,22 +300,22 @@ impl Reader<'_> {
         match self.read_components(stack, &path, &repository, &mut reading) {
             Ok(components) => {
                 // A stack that only other stacks run lacks their values.
-                let is_template = stack.values.is_none()
+                let is_of_template = stack.values.is_none()
                     && !repository.tree().has(&stack.directory.join(VALUES))
                     && components.needs_values;
                 for component in components.list {
-                    self.add_component(component, stack, &repository, is_template, &mut reading);
+                    self.add_component(component, stack, &repository, is_of_template, &mut reading);
                 }
             }
             Err(unknown) => reading.unknown = Some(unknown),
         }
-        self.read.stacks.insert(stack.directory.clone(), reading);
+        self.result.stacks.insert(stack.directory.clone(), reading);
     }
 
     /// Evaluates the blocks of a stack.
     fn read_components(
         &mut self,
-        stack: &OpenStack,
+        stack: &WaitingStack,
         path: &Path,
         repository: &Repository,
         reading: &mut StackReading,
@@ -344,7 +345,7 @@ impl Reader<'_> {
         let values = configuration::values_of_stack(&evaluation, &context);
         variables.insert("values".to_owned(), values);
         let mut list = Vec::new();
-        let evaluated = parsed.locals(&mut variables);
+        let evaluated = parsed.evaluate_locals(&mut variables);
         if evaluated.is_ok() {
             for block in parsed.body.blocks() {
                 if ["unit", "stack"].contains(&block.ident.as_str()) {
@@ -356,7 +357,7 @@ impl Reader<'_> {
         }
         self.steps = self.steps.saturating_add(evaluation.allowance.spent());
         if let Err(stop) = evaluated {
-            return Err(Arc::unwrap_or_clone(stop.at(|| None)));
+            return Err(Arc::unwrap_or_clone(stop.into_unknown_at(|| None)));
         }
         Ok(Components {
             list,
@@ -364,12 +365,12 @@ impl Reader<'_> {
         })
     }
 
-    /// Adds the unit of a block, or opens its stack. If two units have the same path, neither is
+    /// Adds the unit of a block, or its stack. If two units have the same path, neither is
     /// known.
     fn add_component(
         &mut self,
         component: Component,
-        stack: &OpenStack,
+        stack: &WaitingStack,
         repository: &Repository,
         is_of_template: bool,
         reading: &mut StackReading,
@@ -396,7 +397,7 @@ impl Reader<'_> {
         let file = stack.directory.join(STACK);
         stack_files.push(repository.tree().original(&file).into_owned());
         if !component.is_unit {
-            self.open_stack(component, directory, source, stack, stack_files, reading);
+            self.add_stack(component, directory, source, stack, stack_files, reading);
             return;
         }
 
@@ -409,14 +410,14 @@ impl Reader<'_> {
             has_more_inputs: component.has_more_inputs,
             is_of_template,
         };
-        if let Some(other) = self.read.units.insert(directory.clone(), unit) {
+        if let Some(other) = self.result.units.insert(directory.clone(), unit) {
             let reason = format!(
                 "several units in {} have the path {}",
                 reading.shown.display(),
                 path.display()
             );
             let unknown = Unknown::new(reason, None);
-            self.read.units.insert(
+            self.result.units.insert(
                 directory,
                 GeneratedUnit {
                     source: Err(unknown),
@@ -426,13 +427,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Opens a stack that a stack generates, unless it is on disk already.
-    fn open_stack(
+    /// Adds a stack that a stack generates to the waiting ones, unless it is on disk already.
+    fn add_stack(
         &mut self,
         component: Component,
         directory: PathBuf,
         source: Result<GeneratedFrom, Unknown>,
-        stack: &OpenStack,
+        stack: &WaitingStack,
         stack_files: Vec<PathBuf>,
         reading: &mut StackReading,
     ) {
@@ -451,7 +452,7 @@ impl Reader<'_> {
                         to: directory.clone(),
                         from,
                     });
-                    self.open.push_back(OpenStack {
+                    self.waiting.push_back(WaitingStack {
                         directory,
                         originals,
                         copies,
@@ -465,7 +466,7 @@ impl Reader<'_> {
                 } else {
                     "too many stacks generate each other"
                 };
-                Unknown::new(reason, Some(component.location))
+                Unknown::new(reason, Some(component.source_location))
             }
             Ok(GeneratedFrom::Remote(_, location)) => {
                 let reason = "the source of the stack is not in the repository";
@@ -473,12 +474,12 @@ impl Reader<'_> {
             }
             Err(unknown) => unknown,
         };
-        let of_stack = StackReading {
+        let unread = StackReading {
             shown: reading.shown.clone(),
             has_unknown_path: false,
             unknown: Some(unknown),
         };
-        self.read.stacks.insert(directory, of_stack);
+        self.result.stacks.insert(directory, unread);
     }
 }
 
@@ -505,8 +506,9 @@ impl Component {
     /// Evaluates the attributes of a `unit` or `stack` block, and notes the blocks in it.
     fn read(block: &Block, parsed: &ParsedFile<'_>, evaluator: &Evaluator) -> Self {
         let is_unit = block.ident.as_str() == "unit";
-        let mut location = Location::new(&parsed.file, block.ident.span().unwrap_or_default());
-        let mut placed = location.clone();
+        let mut source_location =
+            Location::new(&parsed.file, block.ident.span().unwrap_or_default());
+        let mut placement = source_location.clone();
         let mut source = None;
         let mut path = None;
         let mut values = None;
@@ -517,7 +519,7 @@ impl Component {
             let value = &attribute.value;
             match attribute.key.as_str() {
                 "source" => {
-                    location = Location::new(&parsed.file, value.span().unwrap_or_default());
+                    source_location = Location::new(&parsed.file, value.span().unwrap_or_default());
                     source = Some(evaluator.evaluate(value));
                 }
                 "path" => path = Some(evaluator.evaluate(value)),
@@ -528,7 +530,8 @@ impl Component {
                 name @ ("no_dot_terragrunt_stack" | "enabled") => {
                     let is_true = evaluator.evaluate(value).as_bool();
                     if is_true.is_err() {
-                        placed = Location::new(&parsed.file, attribute.span().unwrap_or_default());
+                        placement =
+                            Location::new(&parsed.file, attribute.span().unwrap_or_default());
                     }
                     if name == "enabled" {
                         is_enabled = is_true;
@@ -551,23 +554,23 @@ impl Component {
         Self {
             is_unit,
             source,
-            location,
+            source_location,
             path,
             values,
             is_relative_to_source,
             is_beside,
             is_enabled,
-            block: unread.map(|span| Location::new(&parsed.file, span)),
+            unread_block: unread.map(|span| Location::new(&parsed.file, span)),
             has_more_inputs,
-            placed,
+            placement,
         }
     }
 
     /// The path below the directory in which components are generated. Terragrunt refuses a path
     /// that leads out of this directory.
-    fn generated_path(&self) -> Outcome<PathBuf> {
+    fn generated_path(&self) -> Result<PathBuf, Stop> {
         let Some(path) = &self.path else {
-            return failure("there is no path");
+            return Err(Stop::failure("there is no path"));
         };
         let written = path.as_string()?;
         let path = join(Path::new(""), &*written);
@@ -575,7 +578,7 @@ impl Component {
             .components()
             .all(|part| matches!(part, PathPart::Normal(_)));
         if !is_below || path.as_os_str().is_empty() {
-            return failure("the path leads out of the stack");
+            return Err(Stop::failure("the path leads out of the stack"));
         }
         Ok(path)
     }
@@ -583,15 +586,15 @@ impl Component {
     /// The directory that is copied; an error if it is unknown, or not all of the block is read.
     fn generated_from(
         &self,
-        stack: &OpenStack,
+        stack: &WaitingStack,
         repository: &Repository,
     ) -> Result<GeneratedFrom, Unknown> {
         let kind = if self.is_unit { "unit" } else { "stack" };
         if self.is_beside.is_err() || self.is_enabled.is_err() {
             let reason = format!("the {kind} may be generated elsewhere, or not at all");
-            return Err(Unknown::new(reason, Some(self.placed.clone())));
+            return Err(Unknown::new(reason, Some(self.placement.clone())));
         }
-        if let Some(block) = &self.block {
+        if let Some(block) = &self.unread_block {
             let reason = format!("blocks in {kind}s of stacks are not read");
             return Err(Unknown::new(reason, Some(block.clone())));
         }
@@ -599,12 +602,12 @@ impl Component {
             return Err(self.unknown_source(format!("the {kind} has no source")));
         };
         let source = source.as_string().map_err(|stop| {
-            let unknown = stop.at(|| Some(self.location.clone()));
+            let unknown = stop.into_unknown_at(|| Some(self.source_location.clone()));
             Arc::unwrap_or_clone(unknown)
         })?;
 
         let Some(path) = local_path(&source) else {
-            let location = self.location.clone();
+            let location = self.source_location.clone();
             return Ok(GeneratedFrom::Remote(source.to_string(), location));
         };
         let tree = repository.tree();
@@ -630,6 +633,6 @@ impl Component {
     }
 
     fn unknown_source(&self, reason: String) -> Unknown {
-        Unknown::new(reason, Some(self.location.clone()))
+        Unknown::new(reason, Some(self.source_location.clone()))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diagnostic::Location;
-use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value};
+use crate::hcl::evaluate::value::{Stop, Unknown, Value};
 
 /// The attributes of a block.
 pub(super) type Members = BTreeMap<String, Value>;
@@ -66,7 +66,7 @@ pub(super) fn merge(
     parent: Configuration,
     child: Configuration,
     strategy: Strategy,
-) -> Outcome<Configuration> {
+) -> Result<Configuration, Stop> {
     let mut unknown = parent.unknown;
     unknown.extend(child.unknown);
     let mut generate = parent.generate;
@@ -74,7 +74,7 @@ pub(super) fn merge(
         if strategy == Strategy::Shallow && generate.contains_key(&label) {
             let reason =
                 format!("the included file also generates \"{label}\", which Terragrunt refuses");
-            unknown.push(Stop::Failure(reason).at(|| block.location.clone()));
+            unknown.push(Stop::Failure(reason).into_unknown_at(|| block.location.clone()));
         }
         generate.insert(label, block);
     }
@@ -115,25 +115,25 @@ fn merge_terraform(mut parent: Block, child: Block) -> Block {
     parent
 }
 
-fn merge_inputs(parent: &Value, child: &Value, strategy: Strategy) -> Outcome {
+fn merge_inputs(parent: &Value, child: &Value, strategy: Strategy) -> Result<Value, Stop> {
     match (parent, child) {
         (Value::Object(parent), Value::Object(child)) if strategy != Strategy::Deep => {
             let mut members = parent.items.clone();
             members.extend(child.items.clone());
             Value::object(members)
         }
-        _ => deep(parent, child),
+        _ => merge_deep(parent, child),
     }
 }
 
 /// Merges objects member by member and concatenates lists. Of other values, the child's stays.
-fn deep(parent: &Value, child: &Value) -> Outcome {
+fn merge_deep(parent: &Value, child: &Value) -> Result<Value, Stop> {
     match (parent, child) {
         (Value::Object(parent), Value::Object(child)) => {
             let mut members = parent.items.clone();
             for (name, value) in child.iter() {
                 let merged = match members.get(name) {
-                    Some(first) => deep(first, value)?,
+                    Some(first) => merge_deep(first, value)?,
                     None => value.clone(),
                 };
                 members.insert(name.clone(), merged);
@@ -152,12 +152,12 @@ fn deep(parent: &Value, child: &Value) -> Outcome {
 }
 
 impl Block {
-    fn to_value(&self) -> Outcome {
+    fn to_value(&self) -> Result<Value, Stop> {
         Value::object(self.members.clone())
     }
 }
 
-fn optional_block(block: Option<&Block>) -> Outcome {
+fn optional_block(block: Option<&Block>) -> Result<Value, Stop> {
     match block {
         Some(block) => block.to_value(),
         None => Ok(Value::Null),
@@ -166,7 +166,7 @@ fn optional_block(block: Option<&Block>) -> Outcome {
 
 impl Configuration {
     /// Returns the value of `read_terragrunt_config` and of an exposed `include`.
-    pub(super) fn to_value(&self) -> Outcome {
+    pub(super) fn to_value(&self) -> Result<Value, Stop> {
         let mut generate = Members::new();
         for (label, block) in &self.generate {
             generate.insert(label.clone(), block.to_value()?);

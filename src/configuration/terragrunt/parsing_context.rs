@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::evaluation::{Evaluation, Repository, relative};
 use super::template_file;
-use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Value, failure, unknown};
+use crate::hcl::evaluate::value::{Piece, Stop, Value};
 use crate::system::files::{folded_name, join};
 
 /// Name of a unit's configuration (`DefaultTerragruntConfigPath`).
@@ -50,13 +50,13 @@ impl ParsingContext {
         }
     }
 
-    /// Calls a function; `None` for an unknown name.
+    /// Calls a function of Terragrunt; `None` if it has no function of this name.
     pub(super) fn call(
         &self,
         evaluation: &Evaluation,
         name: &str,
         arguments: &[Value],
-    ) -> Option<Outcome> {
+    ) -> Option<Result<Value, Stop>> {
         if name == "templatefile" {
             return Some(self.templatefile(evaluation, arguments));
         }
@@ -76,11 +76,11 @@ impl ParsingContext {
         self.call_with_texts(evaluation, name, &texts)
     }
 
-    fn templatefile(&self, evaluation: &Evaluation, arguments: &[Value]) -> Outcome {
+    fn templatefile(&self, evaluation: &Evaluation, arguments: &[Value]) -> Result<Value, Stop> {
         let [path, variables] = arguments else {
-            return failure("takes a path and an object");
+            return Err(Stop::failure("takes a path and an object"));
         };
-        let path = self.path(&[&*path.as_string()?])?;
+        let path = self.path_argument(&[&*path.as_string()?])?;
         template_file::render(evaluation, &path, variables)
     }
 
@@ -90,22 +90,26 @@ impl ParsingContext {
         evaluation: &Evaluation,
         name: &str,
         texts: &[&str],
-    ) -> Option<Outcome> {
+    ) -> Option<Result<Value, Stop>> {
         let repository = evaluation.repository;
         let directory = self.directory.as_path();
         let root = repository.root();
         Some(match name {
             "find_in_parent_folders" => self.find_in_parent_folders(repository, texts),
-            "path_relative_to_include" => self.include(texts).map(|include| match include {
-                Some(include) => path_value(&relative(directory, include)),
-                None => Value::string("."),
-            }),
-            "path_relative_from_include" => self.include(texts).map(|include| match include {
-                Some(include) => path_value(&relative(include, directory)),
-                None => Value::string("."),
-            }),
+            "path_relative_to_include" => {
+                self.selected_include(texts).map(|include| match include {
+                    Some(include) => path_value(&relative(directory, include)),
+                    None => Value::string("."),
+                })
+            }
+            "path_relative_from_include" => {
+                self.selected_include(texts).map(|include| match include {
+                    Some(include) => path_value(&relative(include, directory)),
+                    None => Value::string("."),
+                })
+            }
             "get_parent_terragrunt_dir" => self
-                .include(texts)
+                .selected_include(texts)
                 .map(|include| path_value(include.unwrap_or(directory))),
             "get_terragrunt_dir" => Ok(path_value(directory)),
             "get_original_terragrunt_dir" => Ok(path_value(&self.original)),
@@ -113,34 +117,42 @@ impl ParsingContext {
             "get_path_from_repo_root" => Ok(path_value(&relative(directory, root))),
             "get_path_to_repo_root" => Ok(path_value(&relative(root, directory))),
             "get_env" => get_env(evaluation, texts),
-            "file" => self.file(evaluation, texts),
-            "fileexists" => self.path(texts).and_then(|path| exists(repository, &path)),
+            "file" => self.text_of_file(evaluation, texts),
+            "fileexists" => self
+                .path_argument(texts)
+                .and_then(|path| file_exists(repository, &path)),
             "mark_as_read" => match texts.first() {
                 Some(path) => Ok(Value::string(*path)),
-                None => failure("takes a path"),
+                None => Err(Stop::failure("takes a path")),
             },
             _ => return None,
         })
     }
 
     /// The text of a file.
-    fn file(&self, evaluation: &Evaluation, texts: &[&str]) -> Outcome {
-        let file = evaluation.read_file(&self.path(texts)?)?;
+    fn text_of_file(&self, evaluation: &Evaluation, texts: &[&str]) -> Result<Value, Stop> {
+        let file = evaluation.read_file(&self.path_argument(texts)?)?;
         Ok(Value::string(file.text.as_str()))
     }
 
     /// Returns a path that is relative to the evaluated file.
-    pub(super) fn path(&self, arguments: &[&str]) -> Outcome<PathBuf> {
+    pub(super) fn path_argument(&self, arguments: &[&str]) -> Result<PathBuf, Stop> {
         match arguments {
-            [path, ..] if path.starts_with('~') => unknown("the home directory is not read"),
+            [path, ..] if path.starts_with('~') => {
+                Err(Stop::unknown("the home directory is not read"))
+            }
             [path, ..] => Ok(join(&self.file, path)),
-            [] => failure("takes a path"),
+            [] => Err(Stop::failure("takes a path")),
         }
     }
 
     /// `find_in_parent_folders([name[, fallback]])`: the path of the file in the nearest directory
     /// above that has it.
-    fn find_in_parent_folders(&self, repository: &Repository, arguments: &[&str]) -> Outcome {
+    fn find_in_parent_folders(
+        &self,
+        repository: &Repository,
+        arguments: &[&str],
+    ) -> Result<Value, Stop> {
         let names = match arguments.first() {
             None | Some(&"") => FILE_NAMES.to_vec(),
             Some(name) => vec![*name],
@@ -153,23 +165,27 @@ impl ParsingContext {
                 }
                 // Terragrunt also searches above the repository, up to the root of the file system.
                 if repository.tree().exists(&path) {
-                    return unknown(
+                    return Err(Stop::unknown(
                         "`find_in_parent_folders` finds a file that is not in the repository",
-                    );
+                    ));
                 }
                 if repository.tree().has(&path) {
-                    return unknown("`find_in_parent_folders` finds a link that leads nowhere");
+                    return Err(Stop::unknown(
+                        "`find_in_parent_folders` finds a link that leads nowhere",
+                    ));
                 }
             }
         }
         match arguments.get(1) {
             Some(fallback) if repository.root().parent().is_none() => Ok(Value::string(*fallback)),
             // A different machine may have the file above the repository.
-            Some(_) => unknown("`find_in_parent_folders` finds nothing in the repository"),
-            None if self.are_above_in_other_case(repository, &names) => {
-                unknown("`find_in_parent_folders` finds a file whose name differs in case")
-            }
-            None => failure("finds nothing in the repository"),
+            Some(_) => Err(Stop::unknown(
+                "`find_in_parent_folders` finds nothing in the repository",
+            )),
+            None if self.are_above_in_other_case(repository, &names) => Err(Stop::unknown(
+                "`find_in_parent_folders` finds a file whose name differs in case",
+            )),
+            None => Err(Stop::failure("finds nothing in the repository")),
         }
     }
 
@@ -195,7 +211,7 @@ impl ParsingContext {
     }
 
     /// Returns the directory of the selected included file (`getSelectedIncludeBlock`).
-    fn include(&self, arguments: &[&str]) -> Outcome<Option<&Path>> {
+    fn selected_include(&self, arguments: &[&str]) -> Result<Option<&Path>, Stop> {
         let file = match (&self.included, self.includes.as_slice(), arguments) {
             (Some(_), ..) => &self.included,
             (None, [], _) => return Ok(None),
@@ -203,20 +219,24 @@ impl ParsingContext {
             (None, includes, [label, ..]) => {
                 match includes.iter().find(|(other, _)| other == label) {
                     Some((_, path)) => path,
-                    None => return failure("there is no include with this label"),
+                    None => return Err(Stop::failure("there is no include with this label")),
                 }
             }
-            (None, ..) => return failure("a label is needed because there are several includes"),
+            (None, ..) => {
+                return Err(Stop::failure(
+                    "a label is needed because there are several includes",
+                ));
+            }
         };
         match file {
             Some(file) => Ok(file.parent()),
-            None => unknown("the path of the include is not known"),
+            None => Err(Stop::unknown("the path of the include is not known")),
         }
     }
 }
 
 /// Whether a regular file exists; unknown for a path that leads out of the repository.
-fn exists(repository: &Repository, path: &Path) -> Outcome {
+fn file_exists(repository: &Repository, path: &Path) -> Result<Value, Stop> {
     match repository.resolve(path) {
         Ok(path) => Ok(Value::Bool(repository.tree().is_file(&path))),
         Err(Stop::Failure(_)) => Ok(Value::Bool(false)),
@@ -224,19 +244,19 @@ fn exists(repository: &Repository, path: &Path) -> Outcome {
     }
 }
 
-fn get_env(evaluation: &Evaluation, arguments: &[&str]) -> Outcome {
+fn get_env(evaluation: &Evaluation, arguments: &[&str]) -> Result<Value, Stop> {
     match arguments {
         [name] | [name, _] if evaluation.environment.contains_key(*name) => {
             let reason = "a variable of the environment is only compared, never shown";
-            let unknown = Stop::Unknown(reason.to_owned()).at(|| None);
+            let unknown = Stop::unknown(reason).into_unknown_at(|| None);
             Value::pieces(vec![Piece::Withheld(
                 evaluation.environment[*name].as_str().into(),
                 unknown,
             )])
         }
         // It may be set where Terragrunt runs.
-        [_] | [_, _] => unknown("the environment variable is not set"),
-        _ => failure("takes a name and a default"),
+        [_] | [_, _] => Err(Stop::unknown("the environment variable is not set")),
+        _ => Err(Stop::failure("takes a name and a default")),
     }
 }
 

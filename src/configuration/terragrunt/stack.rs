@@ -94,7 +94,7 @@ fn parsed_stack(tree: &Tree, path: &Path, shown: &Path) -> Option<(Arc<SourceFil
     }
     let bytes = tree.read(path, SIZE_LIMIT).ok()?;
     let text = String::from_utf8(bytes).ok()?;
-    if scan::lone_return(text.as_bytes()).is_some() {
+    if scan::find_lone_return(text.as_bytes()).is_some() {
         return None;
     }
     let body = parse::body(&text).ok()?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::configuration;
-use super::contents;
+use super::contents::certain_text;
 use super::evaluation::{Evaluation, Repository, has_configuration};
 use super::merge::{Block, Configuration, Members, RefusedInclude};
 use super::parsing_context::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, ParsingContext};
@@ -15,7 +15,7 @@ use crate::configuration::root::Inputs;
 use crate::configuration::storage::StateStorage;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::hcl::evaluate::allowance::Allowance;
-use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
+use crate::hcl::evaluate::value::{Stop, Unknown, Value};
 use crate::modules::{ModuleSourceError, RemoteSource};
 use crate::system::tree::Tree;
 use crate::system::{files, walk};
@@ -112,8 +112,6 @@ pub(crate) enum Action {
     /// Deletes the file if Terragrunt generated it. `disable` with `if_disabled =
     /// "remove_terragrunt"`.
     RemoveGenerated,
-    /// Does nothing. `disable`.
-    Nothing,
 }
 
 /// Directory of Terragrunt's working directories, beside `terragrunt.hcl`.
@@ -128,19 +126,19 @@ pub(crate) fn is_unit(tree: &Tree, directory: &Path) -> bool {
         .any(|name| tree.is_file(&directory.join(name)))
 }
 
-/// [`read_in`], but the whole unit is unknown if its `terragrunt.hcl` cannot be read. `environment`
-/// is for `get_env`.
+/// [`read_unit`], but the whole unit is unknown if its `terragrunt.hcl` cannot be read.
+/// `environment` is for `get_env`.
 pub(crate) fn read_or_unknown(
     directory: &Path,
     repository: &Repository,
     environment: &BTreeMap<String, String>,
 ) -> Unit {
-    read_with(&Evaluation::new(repository, environment), directory)
+    evaluate_or_unknown(&Evaluation::new(repository, environment), directory)
 }
 
 /// [`read_or_unknown`] for an evaluation.
-pub(super) fn read_with(evaluation: &Evaluation<'_>, directory: &Path) -> Unit {
-    let unit = read_in(evaluation, directory).unwrap_or_else(|unknown| Unit {
+pub(super) fn evaluate_or_unknown(evaluation: &Evaluation<'_>, directory: &Path) -> Unit {
+    let unit = read_unit(evaluation, directory).unwrap_or_else(|unknown| Unit {
         directory: directory.to_owned(),
         source: Err(unknown),
         source_location: None,
@@ -173,34 +171,34 @@ pub(super) fn read_with(evaluation: &Evaluation<'_>, directory: &Path) -> Unit {
 ///
 /// # Errors
 /// `terragrunt.hcl` itself is unknown: it cannot be read or parsed, or is not in the repository.
-pub(super) fn read_in(evaluation: &Evaluation<'_>, directory: &Path) -> Result<Unit, Unknown> {
+pub(super) fn read_unit(evaluation: &Evaluation<'_>, directory: &Path) -> Result<Unit, Unknown> {
     evaluate(evaluation, directory).map_err(|stop| unknown_at(stop, None))
 }
 
-fn evaluate(evaluation: &Evaluation<'_>, directory: &Path) -> Outcome<Unit> {
+fn evaluate(evaluation: &Evaluation<'_>, directory: &Path) -> Result<Unit, Stop> {
     let repository = evaluation.repository;
     let directory = existing_directory(repository, directory)?;
     if repository
         .tree()
         .is_file(&directory.join(JSON_CONFIGURATION))
     {
-        return unknown(format!("{JSON_CONFIGURATION} is not read"));
+        return Err(Stop::unknown(format!("{JSON_CONFIGURATION} is not read")));
     }
     let context = ParsingContext::new(&directory, &directory);
     let configuration = configuration::read(evaluation, &directory.join(CONFIGURATION), context)?;
-    Ok(unit(directory, &configuration, evaluation))
+    Ok(unit_of(directory, &configuration, evaluation))
 }
 
 /// Returns a directory of the repository without symbolic links.
-fn existing_directory(repository: &Repository, directory: &Path) -> Outcome<PathBuf> {
+fn existing_directory(repository: &Repository, directory: &Path) -> Result<PathBuf, Stop> {
     match repository.tree().canonicalize(directory) {
         Ok(canonical) => repository.resolve(&canonical),
-        Err(_) => failure("the directory does not exist"),
+        Err(_) => Err(Stop::failure("the directory does not exist")),
     }
 }
 
 /// Returns the values that Terragrunt gives to variables.
-fn inputs(configuration: &Configuration) -> Inputs {
+fn inputs_of(configuration: &Configuration) -> Inputs {
     let mut inputs = Inputs {
         is_partial: !configuration.unknown.is_empty(),
         ..Inputs::default()
@@ -226,7 +224,7 @@ fn inputs(configuration: &Configuration) -> Inputs {
 }
 
 /// Returns the unit of a configuration in a directory.
-fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluation<'_>) -> Unit {
+fn unit_of(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluation<'_>) -> Unit {
     let mut unknown: Vec<Unknown> = configuration
         .unknown
         .iter()
@@ -236,18 +234,18 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
     let source_location = terraform.and_then(|block| block.location.clone());
     let source = source_of(configuration, &directory, evaluation.repository);
 
-    let mut files = Vec::new();
+    let mut generated_files = Vec::new();
     for (label, block) in &configuration.generate {
         match generated_file(label, block, &evaluation.allowance) {
-            Ok(file) => files.push(file),
-            Err(stop) => unknown.push(unknown_at(stop, block.location.clone())),
+            Ok(file) => generated_files.extend(file),
+            Err(stop) => unknown.push(unknown_in_block(stop, block)),
         }
     }
     // Terragrunt writes the backend last.
     if let Some(block) = &configuration.remote_state {
-        match state_file(block) {
-            Ok(file) => files.extend(file),
-            Err(stop) => unknown.push(unknown_at(stop, block.location.clone())),
+        match backend_file(block) {
+            Ok(file) => generated_files.extend(file),
+            Err(stop) => unknown.push(unknown_in_block(stop, block)),
         }
     }
 
@@ -263,11 +261,11 @@ fn unit(directory: PathBuf, configuration: &Configuration, evaluation: &Evaluati
         } else {
             source_location.clone()
         },
-        source: source.map_err(|stop| unknown_at(stop, source_location)),
-        inputs: inputs(configuration),
+        source: source.map_err(|stop| unknown_at(stop, source_location.as_ref())),
+        inputs: inputs_of(configuration),
         state: state_of(configuration),
         storage: storage_of(configuration),
-        generated: files,
+        generated: generated_files,
         has_download_directory: configuration.has_download_directory,
         copies_hidden_files: terraform_argument(configuration, "include_in_copy").is_some(),
         unknown,
@@ -294,7 +292,7 @@ fn source_of(
     configuration: &Configuration,
     directory: &Path,
     repository: &Repository,
-) -> Outcome<UnitSource> {
+) -> Result<UnitSource, Stop> {
     if let Some(source) = terraform_argument(configuration, "source") {
         // Terragrunt resolves such a source before it copies the unit.
         let is_resolved_before = match terraform_argument(configuration, "update_source_with_cas") {
@@ -302,7 +300,7 @@ fn source_of(
             None => false,
         };
         if is_resolved_before && repository.tree().original(directory) != directory {
-            return unknown("update_source_with_cas is not evaluated");
+            return Err(Stop::unknown("update_source_with_cas is not evaluated"));
         }
         return module_source(&source.as_string()?, directory, repository);
     }
@@ -342,16 +340,30 @@ fn storage_of(configuration: &Configuration) -> Option<StateStorage> {
     Some(storage.with_arguments_of_init(arguments))
 }
 
-fn unknown_at(stop: Stop, location: Option<Location>) -> Unknown {
-    let unknown = Arc::unwrap_or_clone(stop.at(|| None));
+/// Converts to an unknown value, which has the location of the block unless it has its own.
+fn unknown_in_block(stop: Stop, block: &Block) -> Unknown {
+    unknown_at(stop, block.location.as_ref())
+}
+
+/// Converts to an unknown value, which has this location unless it has its own.
+fn unknown_at(stop: Stop, location: Option<&Location>) -> Unknown {
+    with_location(&stop.into_unknown_at(|| None), location)
+}
+
+/// An unknown value with this location, unless it has its own.
+fn with_location(unknown: &Unknown, location: Option<&Location>) -> Unknown {
     Unknown {
-        location: unknown.location.clone().or(location),
-        ..unknown
+        location: unknown.location.as_ref().or(location).cloned(),
+        ..unknown.clone()
     }
 }
 
 /// Parses a `source`.
-fn module_source(source: &str, directory: &Path, repository: &Repository) -> Outcome<UnitSource> {
+fn module_source(
+    source: &str,
+    directory: &Path,
+    repository: &Repository,
+) -> Result<UnitSource, Stop> {
     let Some(path) = local_path(source) else {
         return Ok(UnitSource::Remote(source.to_owned()));
     };
@@ -362,7 +374,9 @@ fn module_source(source: &str, directory: &Path, repository: &Repository) -> Out
     let module = repository.resolve(&written)?;
     if !module.starts_with(&copied) {
         repository.note_unread(written);
-        return failure("the directory after // in the source leads out of the one before it");
+        return Err(Stop::failure(
+            "the directory after // in the source leads out of the one before it",
+        ));
     }
     Ok(if module == directory {
         UnitSource::Unit
@@ -384,47 +398,58 @@ pub(super) fn local_path(source: &str) -> Option<&str> {
     path.split('?').next()
 }
 
-/// Returns the file of a `generate` block.
-fn generated_file(label: &str, block: &Block, allowance: &Allowance) -> Outcome<GeneratedFile> {
+/// Returns the file of a `generate` block; `None` if the block is disabled. If the contents are not
+/// known, the file is returned with the reason in their place.
+///
+/// # Errors
+/// An argument is missing, or is unknown and not `contents`.
+fn generated_file(
+    label: &str,
+    block: &Block,
+    allowance: &Allowance,
+) -> Result<Option<GeneratedFile>, Stop> {
     const INCOMPLETE: &str = "a block that generates a file has no path or no contents";
     let Some(path) = optional_text(block, "path")? else {
-        return failure(INCOMPLETE);
+        return Err(Stop::failure(INCOMPLETE));
     };
     let Some(contents) = block.members.get("contents") else {
-        return failure(INCOMPLETE);
+        return Err(Stop::failure(INCOMPLETE));
     };
-    let action = action_of(block)?;
+    let Some(action) = action_of(block)? else {
+        return Ok(None);
+    };
 
     let mut omitted = Vec::new();
-    let text = match contents::text(contents, allowance) {
-        Ok(contents) => {
-            for unknown in contents.omitted {
-                omitted.push(unknown_at(Stop::Needs(unknown), block.location.clone()));
+    let text = match certain_text(contents, allowance) {
+        Ok(certain) => {
+            for unknown in certain.omitted {
+                omitted.push(with_location(&unknown, block.location.as_ref()));
             }
-            Ok(contents.text)
+            Ok(certain.text)
         }
-        Err(stop) => Err(unknown_at(stop, block.location.clone())),
+        Err(stop) => Err(unknown_in_block(stop, block)),
     };
-    Ok(GeneratedFile {
+    Ok(Some(GeneratedFile {
         label: label.to_owned(),
         path: PathBuf::from(&*path),
         contents: text,
         omitted,
         action,
         location: block.location.clone(),
-    })
+    }))
 }
 
 /// Returns an argument that may be missing or `null`.
-fn optional_text(block: &Block, name: &str) -> Outcome<Option<Arc<str>>> {
+fn optional_text(block: &Block, name: &str) -> Result<Option<Arc<str>>, Stop> {
     match block.members.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => Ok(Some(value.as_string()?)),
     }
 }
 
-/// Returns the effect of a `generate` block.
-fn action_of(block: &Block) -> Outcome<Action> {
+/// Returns the effect of a `generate` block on its file; `None` if the block is disabled, and
+/// leaves the file as it is.
+fn action_of(block: &Block) -> Result<Option<Action>, Stop> {
     const MISSING: &str = "a block that generates a file has no if_exists";
     let is_disabled = match block.members.get("disable") {
         Some(value) => value.as_bool()?,
@@ -432,25 +457,26 @@ fn action_of(block: &Block) -> Outcome<Action> {
     };
     if is_disabled {
         return match optional_text(block, "if_disabled")?.as_deref() {
-            None | Some("skip") => Ok(Action::Nothing),
-            Some("remove") => Ok(Action::Remove),
-            Some("remove_terragrunt") => Ok(Action::RemoveGenerated),
-            Some(_) => failure(MISSING),
+            None | Some("skip") => Ok(None),
+            Some("remove") => Ok(Some(Action::Remove)),
+            Some("remove_terragrunt") => Ok(Some(Action::RemoveGenerated)),
+            Some(_) => Err(Stop::failure(MISSING)),
         };
     }
     match optional_text(block, "if_exists")? {
-        Some(action) => if_exists(&action),
-        None => failure(MISSING),
+        Some(if_exists) => Ok(Some(action_if_exists(&if_exists)?)),
+        None => Err(Stop::failure(MISSING)),
     }
 }
 
-fn if_exists(action: &str) -> Outcome<Action> {
-    match action {
+/// Returns the effect on a file that a value of `if_exists` stands for.
+fn action_if_exists(if_exists: &str) -> Result<Action, Stop> {
+    match if_exists {
         "error" => Ok(Action::Create),
         "skip" => Ok(Action::CreateIfMissing),
         "overwrite" => Ok(Action::Overwrite),
         "overwrite_terragrunt" => Ok(Action::OverwriteGenerated),
-        _ => failure("there is no such if_exists"),
+        _ => Err(Stop::failure("there is no such if_exists")),
     }
 }
 
@@ -458,40 +484,44 @@ fn if_exists(action: &str) -> Outcome<Action> {
 ///
 /// The file contains a `backend` block. Its arguments are left out, because they require nothing,
 /// but the file may replace a different one.
-fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
+fn backend_file(block: &Block) -> Result<Option<GeneratedFile>, Stop> {
     let generate = match block.members.get("generate") {
         None | Some(Value::Null) => return Ok(None),
         Some(generate) => generate.as_object()?,
     };
     let backend = match block.members.get("backend") {
         Some(backend) => backend.as_string(),
-        None => unknown("the backend is not known"),
+        None => Err(Stop::unknown("the backend is not known")),
     };
     let contents = match backend {
         Ok(backend) => {
             let label = hcl_edit::expr::Expression::from(&*backend);
             Ok(format!("terraform {{\n  backend {label} {{\n  }}\n}}\n"))
         }
-        Err(stop) => Err(unknown_at(stop, block.location.clone())),
+        Err(stop) => Err(unknown_in_block(stop, block)),
     };
     Ok(Some(GeneratedFile {
         label: "remote_state".to_owned(),
         path: PathBuf::from(&*argument_of_generate(generate, "path")?),
         contents,
         omitted: Vec::new(),
-        action: if_exists(&argument_of_generate(generate, "if_exists")?)?,
+        action: action_if_exists(&argument_of_generate(generate, "if_exists")?)?,
         location: block.location.clone(),
     }))
 }
 
 /// Returns a required argument of `remote_state.generate`.
-fn argument_of_generate(generate: &Members, name: &str) -> Outcome<Arc<str>> {
+fn argument_of_generate(generate: &Members, name: &str) -> Result<Arc<str>, Stop> {
     match generate.get(name) {
         Some(value) => value.as_string(),
-        None => failure(format!("remote_state generates a file without {name}")),
+        None => Err(Stop::failure(format!(
+            "remote_state generates a file without {name}"
+        ))),
     }
 }
 
+/// Whether a directory below, which git does not ignore, contains a unit. Only [`MOST_ENTRIES`]
+/// entries are searched.
 fn has_unit_below(tree: &Tree, directory: &Path) -> bool {
     let seen_entries = AtomicUsize::new(0);
     let has_unit = AtomicBool::new(false);

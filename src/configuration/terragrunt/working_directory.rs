@@ -11,7 +11,7 @@ use super::unit::{Action, CACHE, GeneratedFile, Unit, UnitSource};
 use crate::configuration::files::{DATA_DIRECTORY, is_test, module_files};
 use crate::configuration::variables::{automatic_files, is_automatic};
 use crate::diagnostic::{Location, SourceFile};
-use crate::hcl::evaluate::value::{Outcome, Unknown, failure, unknown};
+use crate::hcl::evaluate::value::{Stop, Unknown};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::modules::is_configuration;
 use crate::provider::Dialect;
@@ -69,29 +69,28 @@ pub(crate) fn working_directory(
     match &unit.source {
         Ok(UnitSource::Unit) => {}
         Ok(UnitSource::Local(directory)) => {
-            working.copy(directory, repository);
+            working.add_files(directory, repository);
             module = Some(directory.as_path());
         }
         Ok(UnitSource::Remote(_)) => match remote {
             Some((directory, shown)) => {
-                working.copy_remote(directory, shown, unit, repository);
+                working.add_remote_files(directory, shown, unit, repository);
                 module = Some(directory);
             }
             None => working.is_module_missing = true,
         },
         Err(unknown) => working.unknown.push(unknown.clone()),
     }
-    working.copy(&unit.directory, repository);
+    working.add_files(&unit.directory, repository);
     if let Some(module) = module {
-        working.note_overlaid(module, unit, repository);
+        working.note_overlaid_directories(module, unit, repository);
     }
 
-    let mut written = BTreeSet::new();
+    let mut generated_paths = BTreeSet::new();
     for generated in &unit.generated {
-        let is_second = generated.action != Action::Nothing
-            && !written.insert(join(Path::new(""), &generated.path));
-        if let Err(reason) = working.generate(repository.tree(), generated, is_second) {
-            working.unknown.push(reason);
+        let is_second = !generated_paths.insert(join(Path::new(""), &generated.path));
+        if let Err(unknown) = working.generate(repository.tree(), generated, is_second) {
+            working.unknown.push(unknown);
         }
     }
     working
@@ -137,16 +136,18 @@ pub(crate) fn loads_own_files(unit: &Unit, repository: &Repository) -> bool {
 
 impl WorkingDirectory {
     /// Adds the files of a directory, or a single file.
-    fn copy(&mut self, directory: &Path, repository: &Repository) {
+    fn add_files(&mut self, directory: &Path, repository: &Repository) {
         self.sources.push(directory.to_owned());
         match configuration_files(directory, repository) {
             Ok(files) => self.files.extend(files),
-            Err(stop) => self.unknown.push(Arc::unwrap_or_clone(stop.at(|| None))),
+            Err(stop) => self
+                .unknown
+                .push(Arc::unwrap_or_clone(stop.into_unknown_at(|| None))),
         }
     }
 
     /// Adds the files of a remote module.
-    fn copy_remote(
+    fn add_remote_files(
         &mut self,
         directory: &Path,
         shown: &Path,
@@ -156,7 +157,7 @@ impl WorkingDirectory {
         self.sources.push(directory.to_owned());
         let files = match Repository::open(repository.tree(), directory) {
             Ok(module) => configuration_files(directory, &module),
-            Err(_) => unknown("the module cannot be read"),
+            Err(_) => Err(Stop::unknown("the module cannot be read")),
         };
         match files {
             Ok(files) => {
@@ -166,14 +167,15 @@ impl WorkingDirectory {
                 }
             }
             Err(stop) => {
-                let unknown = stop.at(|| unit.source_location.clone());
+                let unknown = stop.into_unknown_at(|| unit.source_location.clone());
                 self.unknown.push(Arc::unwrap_or_clone(unknown));
             }
         }
     }
 
-    /// Adds the files of the unit's subdirectories that are copied into directories of its module.
-    fn note_overlaid(&mut self, module: &Path, unit: &Unit, repository: &Repository) {
+    /// Notes that directories of the module are not what it contains, if the unit's files are
+    /// copied over them.
+    fn note_overlaid_directories(&mut self, module: &Path, unit: &Unit, repository: &Repository) {
         let mut overlaid = BTreeSet::new();
         find_overlaid(
             repository.tree(),
@@ -195,16 +197,14 @@ impl WorkingDirectory {
         }
     }
 
-    /// Writes a generated file, or returns why the outcome is unknown.
+    /// Applies a block that generates a file, or returns why its outcome is unknown. A file that
+    /// requires nothing is not written.
     fn generate(
         &mut self,
         tree: &Tree,
         generated: &GeneratedFile,
         is_second: bool,
     ) -> Result<(), Unknown> {
-        if generated.action == Action::Nothing {
-            return Ok(());
-        }
         let path = self.path_of(generated);
         if path.ends_with(LOCK_FILE_NAME) || has_installed_files(&path) {
             let reason = "the lock file or installed files are generated";
@@ -251,7 +251,6 @@ impl WorkingDirectory {
                     "the file exists and was not generated, so that Terragrunt refuses to replace it",
                 ));
             }
-            Action::Nothing => return Ok(()),
             Action::Create
             | Action::CreateIfMissing
             | Action::Overwrite
@@ -304,7 +303,7 @@ impl WorkingDirectory {
 /// directory, if they may.
 fn uncertain_values(tree: &Tree, unit: &Unit) -> Option<&'static str> {
     for file in &unit.generated {
-        if file.action != Action::Nothing && is_file_of_values(&file.path) {
+        if is_file_of_values(&file.path) {
             return Some("a file of values is generated, which is not read");
         }
     }
@@ -396,7 +395,7 @@ fn is_signed(text: &str) -> bool {
 
 /// Reads the configuration files of a directory of the repository, except hidden ones. For a file,
 /// reads only that file.
-fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
+fn configuration_files(path: &Path, repository: &Repository) -> Result<Files, Stop> {
     let tree = repository.tree();
     // The source of a unit may be a file, and Terragrunt then copies only that.
     if tree.is_file(path) {
@@ -408,10 +407,10 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
     }
     let path = repository.resolve(path)?;
     let Ok(entries) = tree.entries(&path) else {
-        return failure(format!(
+        return Err(Stop::failure(format!(
             "{} cannot be read",
             repository.shown_path(&path).display()
-        ));
+        )));
     };
     let mut files = Files::new();
     for entry in entries {
@@ -421,16 +420,16 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Files> {
             continue;
         }
         if entry.name.to_str().is_none() {
-            return failure(format!(
+            return Err(Stop::failure(format!(
                 "the name of {} is not UTF-8",
                 repository.shown_path(&file).display()
-            ));
+            )));
         }
         if files.len() == MAX_FILES {
-            return unknown(format!(
+            return Err(Stop::unknown(format!(
                 "{} contains more than {MAX_FILES} files",
                 repository.shown_path(&path).display()
-            ));
+            )));
         }
         files.insert(name, repository.read_file(&file)?);
     }

@@ -98,7 +98,9 @@ fn variables_have_the_same_values_as_in_terraform() {
                 different.push(format!("{}\n   fails: {it}", about()));
             }
             (Err(_), None) => refused += 1,
-            (Err(stop), _) => unknown.push(format!("{}\n   {}", about(), stop.at(|| None))),
+            (Err(stop), _) => {
+                unknown.push(format!("{}\n   {}", about(), stop.into_unknown_at(|| None)));
+            }
         }
     }
     println!(

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::configuration::rewrite::{allow, allowing, files};
+use crate::configuration::rewrite::{allow, files, list_allowing};
 use crate::provider::{ConstraintList, Version};
 
 /// Layouts of requirements of acme/gamma, with the constraint to change between `«` and `»`, by the
@@ -486,7 +486,7 @@ fn whatever_is_rewritten_keeps_its_shape_and_allows_the_version() {
             "3.0.0+build.1",
         ] {
             let version: Version = version.parse().unwrap();
-            let Some(new) = allowing(text, &version) else {
+            let Some(new) = list_allowing(text, &version) else {
                 continue;
             };
             let parsed: ConstraintList = new

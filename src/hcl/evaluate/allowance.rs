@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::value::{Outcome, unknown};
+use super::value::Stop;
 
 /// The steps and the depth that an evaluation has used.
 #[derive(Debug, Default)]
@@ -26,24 +26,26 @@ impl Allowance {
     }
 
     /// Takes from the allowance.
-    pub(crate) fn spend(&self, steps: usize) -> Outcome<()> {
+    pub(crate) fn spend_steps(&self, steps: usize) -> Result<(), Stop> {
         self.steps.set(self.steps.get().saturating_add(steps));
         if self.steps.get() > Self::MAX_STEPS {
-            unknown("the configuration takes too long to evaluate")
+            Err(Stop::unknown(
+                "the configuration takes too long to evaluate",
+            ))
         } else {
             Ok(())
         }
     }
 
-    /// Takes from the allowance for values or texts of this weight.
-    pub(crate) fn spend_on(&self, weight: usize) -> Outcome<()> {
-        self.spend(weight / Self::BYTES)
+    /// Takes from the allowance for values or texts of this size.
+    pub(crate) fn spend_on_bytes(&self, bytes: usize) -> Result<(), Stop> {
+        self.spend_steps(bytes / Self::BYTES)
     }
 
     /// Runs a step that may contain others.
-    pub(crate) fn nested<T>(&self, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-        self.spend(1)?;
-        bounded(
+    pub(crate) fn nested<T>(&self, step: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
+        self.spend_steps(1)?;
+        within_depth(
             &self.depth,
             Self::MAX_DEPTH,
             "the expression is too deeply nested",
@@ -53,14 +55,14 @@ impl Allowance {
 }
 
 /// Runs a step that may contain others of its kind, unless `limit` of them are already running.
-pub(crate) fn bounded<T>(
+pub(crate) fn within_depth<T>(
     depth: &Cell<usize>,
     limit: usize,
     reason: &str,
-    step: impl FnOnce() -> Outcome<T>,
-) -> Outcome<T> {
+    step: impl FnOnce() -> Result<T, Stop>,
+) -> Result<T, Stop> {
     if depth.get() == limit {
-        return unknown(reason);
+        return Err(Stop::unknown(reason));
     }
     depth.set(depth.get() + 1);
     let result = step();

@@ -12,19 +12,19 @@ use hcl_edit::{Decorated, Formatted, Ident, Span};
 
 use super::allowance::Allowance;
 use super::functions;
-use super::value::{Members, Outcome, Stop, Value, equals, failure, integer, uniform, unknown};
+use super::value::{Members, Stop, Value, ensure_one_type, equals, parse_exact_integer};
 use crate::diagnostic::{Location, SourceFile};
 
 /// Calls a function that depends on the file, or replaces one of [`functions`]; `None` for any
 /// other name.
-pub(crate) type Functions<'a> = dyn Fn(&str, &[Value]) -> Option<Outcome> + 'a;
+pub(crate) type Functions<'a> = dyn Fn(&str, &[Value]) -> Option<Result<Value, Stop>> + 'a;
 
 /// Context of the expressions of a file.
 #[derive(Clone, Copy)]
 pub(crate) struct Evaluator<'a> {
     pub allowance: &'a Allowance,
     /// Location of a part of the parsed text, if it comes from a file.
-    pub place: &'a dyn Fn(Range<usize>) -> Option<Location>,
+    pub location_of: &'a dyn Fn(Range<usize>) -> Option<Location>,
     pub variables: &'a BTreeMap<String, Value>,
     pub functions: &'a Functions<'a>,
 }
@@ -37,6 +37,13 @@ pub(super) struct Scope<'a> {
     outer: Option<&'a Scope<'a>>,
 }
 
+/// Names of the variables of a `for`.
+#[derive(Clone, Copy)]
+pub(super) struct ForNames<'a> {
+    pub(super) key: Option<&'a Decorated<Ident>>,
+    pub(super) value: &'a Decorated<Ident>,
+}
+
 pub(super) type Enclosing<'a> = Option<&'a Scope<'a>>;
 
 /// Returns the value of an expression without variables and functions, or the reason why it is
@@ -45,12 +52,12 @@ pub(crate) fn constant(expression: &Expression, text: &str) -> Result<Value, Str
     let allowance = Allowance::default();
     let variables = BTreeMap::new();
     let evaluator = Evaluator {
-        place: &|span| Some(Location::new(&SourceFile::new("value", text), span)),
+        location_of: &|span| Some(Location::new(&SourceFile::new("value", text), span)),
         ..Evaluator::without_functions(&allowance, &variables)
     };
     match evaluator.evaluate(expression).known() {
         Ok(value) => Ok(value.clone()),
-        Err(stop) => Err(stop.at(|| None).to_string()),
+        Err(stop) => Err(stop.into_unknown_at(|| None).to_string()),
     }
 }
 
@@ -59,7 +66,7 @@ impl<'a> Evaluator<'a> {
     pub(crate) fn new(allowance: &'a Allowance, variables: &'a BTreeMap<String, Value>) -> Self {
         Self {
             allowance,
-            place: &|_| None,
+            location_of: &|_| None,
             variables,
             functions: &|_, _| None,
         }
@@ -70,7 +77,8 @@ impl<'a> Evaluator<'a> {
         allowance: &'a Allowance,
         variables: &'a BTreeMap<String, Value>,
     ) -> Self {
-        let functions = &|_: &str, _: &[Value]| Some(failure("no function can be called here"));
+        let functions =
+            &|_: &str, _: &[Value]| Some(Err(Stop::failure("no function can be called here")));
         Self {
             functions,
             ..Self::new(allowance, variables)
@@ -90,18 +98,20 @@ impl Evaluator<'_> {
             .nested(|| self.evaluate_by_kind(expression, scope))
         {
             Ok(value) => value,
-            Err(stop) => Value::Unknown(stop.at(|| expression.span().and_then(self.place))),
+            Err(stop) => Value::Unknown(
+                stop.into_unknown_at(|| expression.span().and_then(self.location_of)),
+            ),
         }
     }
 
     /// Evaluates an expression by its kind.
-    fn evaluate_by_kind(&self, expression: &Expression, scope: Enclosing) -> Outcome {
+    fn evaluate_by_kind(&self, expression: &Expression, scope: Enclosing) -> Result<Value, Stop> {
         match expression {
             Expression::Null(_) => Ok(Value::Null),
             Expression::Bool(value) => Ok(Value::Bool(*value.value())),
-            Expression::Number(number) => match integer(&written(number)) {
+            Expression::Number(number) => match parse_exact_integer(&text_of(number)) {
                 Some(number) => Ok(Value::Int(number)),
-                None => unknown("only integers in plain digits are computed"),
+                None => Err(Stop::unknown("only integers in plain digits are computed")),
             },
             Expression::String(text) => Ok(Value::string(text.value().as_str())),
             Expression::Array(array) => self.evaluate_array(array, scope),
@@ -109,7 +119,7 @@ impl Evaluator<'_> {
             Expression::StringTemplate(template) => self.evaluate_quoted(template, scope),
             Expression::HeredocTemplate(heredoc) => self.evaluate_heredoc(heredoc, scope),
             Expression::Parenthesis(inner) => Ok(self.evaluate_in(inner.inner(), scope)),
-            Expression::Variable(name) => self.look_up(name, scope),
+            Expression::Variable(name) => self.value_of_variable(name, scope),
             Expression::Conditional(conditional) => self.evaluate_conditional(conditional, scope),
             Expression::FuncCall(call) => self.call_function(call, scope),
             Expression::Traversal(traversal) => self.evaluate_traversal(traversal, scope),
@@ -123,15 +133,16 @@ impl Evaluator<'_> {
                 let left = self.evaluate_in(&operation.lhs_expr, scope);
                 let right = self.evaluate_in(&operation.rhs_expr, scope);
                 // A comparison may read both values to their ends.
-                self.allowance.spend_on(left.weight() + right.weight())?;
-                binary(*operation.operator.value(), &left, &right)
+                self.allowance
+                    .spend_on_bytes(left.weight() + right.weight())?;
+                compute_binary(*operation.operator.value(), &left, &right)
             }
             Expression::ForExpr(expression) => self.evaluate_for(expression, scope),
         }
     }
 
     /// The value of a variable, of the innermost `for` that has it.
-    fn look_up(&self, name: &Ident, mut scope: Enclosing) -> Outcome {
+    fn value_of_variable(&self, name: &Ident, mut scope: Enclosing) -> Result<Value, Stop> {
         while let Some(innermost) = scope {
             if innermost.name == name.as_str() {
                 return Ok(innermost.value.clone());
@@ -140,26 +151,36 @@ impl Evaluator<'_> {
         }
         match self.variables.get(name.as_str()) {
             Some(value) => Ok(value.clone()),
-            None => failure(format!("there is no variable \"{name}\" here")),
+            None => Err(Stop::failure(format!(
+                "there is no variable \"{name}\" here"
+            ))),
         }
     }
 
     /// The value of an item, member or branch, whose failure makes the whole expression fail.
-    fn evaluate_part(&self, expression: &Expression, scope: Enclosing) -> Outcome {
+    fn evaluate_unless_it_fails(
+        &self,
+        expression: &Expression,
+        scope: Enclosing,
+    ) -> Result<Value, Stop> {
         let value = self.evaluate_in(expression, scope);
-        value.failed().map(|()| value)
+        value.ensure_not_failed().map(|()| value)
     }
 
     /// The chosen branch. Both branches must be strings, or primitive values of one kind: other
     /// branches are converted to a common type. A branch that fails and is not chosen does not
     /// matter.
-    fn evaluate_conditional(&self, conditional: &Conditional, scope: Enclosing) -> Outcome {
+    fn evaluate_conditional(
+        &self,
+        conditional: &Conditional,
+        scope: Enclosing,
+    ) -> Result<Value, Stop> {
         let mut chosen_branch = &conditional.true_expr;
         let mut other_branch = &conditional.false_expr;
         if !self.evaluate_in(&conditional.cond_expr, scope).as_bool()? {
             std::mem::swap(&mut chosen_branch, &mut other_branch);
         }
-        let chosen = self.evaluate_part(chosen_branch, scope)?;
+        let chosen = self.evaluate_unless_it_fails(chosen_branch, scope)?;
         let other = self.evaluate_in(other_branch, scope);
         if matches!(chosen, Value::Unknown(_)) {
             return Ok(chosen);
@@ -167,16 +188,18 @@ impl Evaluator<'_> {
         if let Value::Unknown(reason) = &other {
             // A branch without a value has a type nevertheless, unless it is a reference or a call
             // that fails.
-            return match unwrapped(other_branch) {
+            return match without_parentheses(other_branch) {
                 expression if is_reference(expression) && reason.is_failure => Ok(chosen),
                 expression
                     if is_reference(expression)
                         || matches!(expression, Expression::StringTemplate(_)) =>
                 {
-                    uniform([&chosen, &Value::string("")])?;
+                    ensure_one_type([&chosen, &Value::string("")])?;
                     Ok(chosen)
                 }
-                _ => unknown("the type of the other branch is not computed"),
+                _ => Err(Stop::unknown(
+                    "the type of the other branch is not computed",
+                )),
             };
         }
         // OpenTofu and Terraform convert both branches to one type, so a number beside a string
@@ -187,28 +210,30 @@ impl Evaluator<'_> {
             }
             (Value::String(_) | Value::Partial(_), Value::Bool(_) | Value::Int(_)) => Ok(chosen),
             (Value::List(_) | Value::Object(_), _)
-                if !matches!(unwrapped(other_branch), Expression::Null(_)) =>
+                if !matches!(without_parentheses(other_branch), Expression::Null(_)) =>
             {
-                unknown("branches that are lists or objects are not computed")
+                Err(Stop::unknown(
+                    "branches that are lists or objects are not computed",
+                ))
             }
             _ => {
-                uniform([&chosen, &other])?;
+                ensure_one_type([&chosen, &other])?;
                 Ok(chosen)
             }
         }
     }
 
-    fn evaluate_array(&self, array: &Array, scope: Enclosing) -> Outcome {
+    fn evaluate_array(&self, array: &Array, scope: Enclosing) -> Result<Value, Stop> {
         let mut items = Vec::with_capacity(array.len());
         for item in array {
-            items.push(self.evaluate_part(item, scope)?);
+            items.push(self.evaluate_unless_it_fails(item, scope)?);
         }
         Value::list(items)
     }
 
-    fn evaluate_object(&self, object: &Object, scope: Enclosing) -> Outcome {
+    fn evaluate_object(&self, object: &Object, scope: Enclosing) -> Result<Value, Stop> {
         // The members of an object take more memory than its expressions.
-        self.allowance.spend(4 + 4 * object.len())?;
+        self.allowance.spend_steps(4 + 4 * object.len())?;
         let mut members = Members::new();
         for (key, value) in object {
             let key = match key {
@@ -217,24 +242,24 @@ impl Evaluator<'_> {
                     self.evaluate_in(expression, scope).as_string()?.to_string()
                 }
             };
-            members.insert(key, self.evaluate_part(value.expr(), scope)?);
+            members.insert(key, self.evaluate_unless_it_fails(value.expr(), scope)?);
         }
         Value::object(members)
     }
 
     /// Calls a function with evaluated arguments.
-    fn call_function(&self, call: &FuncCall, scope: Enclosing) -> Outcome {
+    fn call_function(&self, call: &FuncCall, scope: Enclosing) -> Result<Value, Stop> {
         let namespace = call.name.namespace.as_slice();
         let is_core = matches!(namespace, [core] if core.as_str() == "core");
         if !namespace.is_empty() && !is_core {
-            return unknown("functions of providers are not evaluated");
+            return Err(Stop::unknown("functions of providers are not evaluated"));
         }
         let name = call.name.name.as_str();
         let mut arguments = Vec::with_capacity(call.args.len());
         for argument in &call.args {
             let value = self.evaluate_in(argument, scope);
             // `try` returns its first argument that does not fail, and evaluates no further ones.
-            let is_last_needed = name == "try" && value.failed().is_ok();
+            let is_last_needed = name == "try" && value.ensure_not_failed().is_ok();
             arguments.push(value);
             if is_last_needed {
                 break;
@@ -242,7 +267,7 @@ impl Evaluator<'_> {
         }
         // Every other function fails with its first argument that fails.
         if name != "try" && name != "can" {
-            arguments.iter().try_for_each(Value::failed)?;
+            arguments.iter().try_for_each(Value::ensure_not_failed)?;
         }
         // If `try` ended early, the argument with `...` was not evaluated.
         if call.args.expand_final()
@@ -252,7 +277,7 @@ impl Evaluator<'_> {
             arguments.extend(last.as_list()?.iter().cloned());
         }
         self.allowance
-            .spend_on(arguments.iter().map(Value::weight).sum())?;
+            .spend_on_bytes(arguments.iter().map(Value::weight).sum())?;
         // The caller's own functions, such as Terragrunt's, hide the common ones.
         let outcome = match (self.functions)(name, &arguments) {
             Some(outcome) => outcome,
@@ -261,21 +286,21 @@ impl Evaluator<'_> {
         let value = match outcome {
             Ok(value) => value,
             // The reason of a function is about one of its arguments.
-            Err(Stop::Failure(reason)) => return failure(format!("`{name}`: {reason}")),
+            Err(Stop::Failure(reason)) => return Err(Stop::failure(format!("`{name}`: {reason}"))),
             Err(stop) => return Err(stop),
         };
-        self.allowance.spend_on(value.weight())?;
+        self.allowance.spend_on_bytes(value.weight())?;
         Ok(value)
     }
 
-    fn evaluate_traversal(&self, traversal: &Traversal, scope: Enclosing) -> Outcome {
-        if matches!(&traversal.expr, Expression::Number(number) if written(number).starts_with('-'))
+    fn evaluate_traversal(&self, traversal: &Traversal, scope: Enclosing) -> Result<Value, Stop> {
+        if matches!(&traversal.expr, Expression::Number(number) if text_of(number).starts_with('-'))
         {
             // To the language the sign belongs to the whole of `-1[0]`.
             return no_arithmetic();
         }
         let value = self.evaluate_in(&traversal.expr, scope);
-        if let Expression::Array(_) | Expression::Object(_) = unwrapped(&traversal.expr) {
+        if let Expression::Array(_) | Expression::Object(_) = without_parentheses(&traversal.expr) {
             // A part that is not computed may fail, and the whole with it.
             value.known()?;
         }
@@ -288,19 +313,19 @@ impl Evaluator<'_> {
         mut value: Value,
         operators: &[Decorated<TraversalOperator>],
         scope: Enclosing,
-    ) -> Outcome {
+    ) -> Result<Value, Stop> {
         for (at, operator) in operators.iter().enumerate() {
             let rest = &operators[at + 1..];
             value = match operator.value() {
                 // An attribute of an unknown value is unknown for the same reason.
                 TraversalOperator::GetAttr(_) if matches!(value, Value::Unknown(_)) => value,
-                TraversalOperator::GetAttr(name) => attribute(value.as_object()?, name)?,
-                TraversalOperator::LegacyIndex(number) => index(
+                TraversalOperator::GetAttr(name) => attribute_of(value.as_object()?, name)?,
+                TraversalOperator::LegacyIndex(number) => item_at(
                     &value,
                     &Value::Int(i64::try_from(*number.value()).unwrap_or(i64::MAX)),
                 )?,
                 TraversalOperator::Index(expression) => {
-                    index(&value, &self.evaluate_part(expression, scope)?)?
+                    item_at(&value, &self.evaluate_unless_it_fails(expression, scope)?)?
                 }
                 // `[*]` applies everything after it to each item.
                 TraversalOperator::FullSplat(_) => {
@@ -333,9 +358,9 @@ impl Evaluator<'_> {
         value: &Value,
         operators: &[Decorated<TraversalOperator>],
         scope: Enclosing,
-    ) -> Outcome {
+    ) -> Result<Value, Stop> {
         // Of null, a splat makes an empty list, and of any other single value a list of one.
-        let items = match value.known_itself()? {
+        let items = match value.known_except_items()? {
             Value::Null => &[],
             Value::List(list) => list.as_slice(),
             other => std::slice::from_ref(other),
@@ -345,16 +370,19 @@ impl Evaluator<'_> {
             let result = self
                 .allowance
                 .nested(|| self.follow_operators(item.clone(), operators, scope))?;
-            result.failed()?;
+            result.ensure_not_failed()?;
             results.push(result);
         }
         Value::list(results)
     }
 
     /// Evaluates `[for …]` and `{for …}`. With `...`, items with the same key become a list.
-    fn evaluate_for(&self, expression: &ForExpr, scope: Enclosing) -> Outcome {
+    fn evaluate_for(&self, expression: &ForExpr, scope: Enclosing) -> Result<Value, Stop> {
         let intro = &expression.intro;
-        let names = [intro.key_var.as_ref(), Some(&intro.value_var)];
+        let names = ForNames {
+            key: intro.key_var.as_ref(),
+            value: &intro.value_var,
+        };
         let condition = expression.cond.as_ref().map(|condition| &condition.expr);
         let mut items = Vec::new();
         let mut members: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -364,7 +392,7 @@ impl Evaluator<'_> {
             {
                 return Ok(());
             }
-            let value = self.evaluate_part(&expression.value_expr, inner)?;
+            let value = self.evaluate_unless_it_fails(&expression.value_expr, inner)?;
             let Some(key) = &expression.key_expr else {
                 items.push(value);
                 return Ok(());
@@ -374,7 +402,7 @@ impl Evaluator<'_> {
                 .or_default();
             // Only `...` allows a key more than once, and then makes a list of its values.
             if !same.is_empty() && !expression.grouping {
-                return failure("two items have the same key");
+                return Err(Stop::failure("two items have the same key"));
             }
             same.push(value);
             Ok(())
@@ -397,15 +425,14 @@ impl Evaluator<'_> {
     /// Runs a step for each item of a collection, with the variables for its key and its value.
     pub(super) fn for_each_item(
         &self,
-        names: [Option<&Decorated<Ident>>; 2],
+        names: ForNames<'_>,
         collection: &Expression,
         scope: Enclosing,
-        mut step: impl FnMut(Enclosing) -> Outcome<()>,
-    ) -> Outcome<()> {
-        let [key_name, value_name] = names.map(|name| name.map_or("", |name| name.as_str()));
+        mut step: impl FnMut(Enclosing) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
         let collection = self.evaluate_in(collection, scope);
         let mut items = Vec::new();
-        match collection.known_itself()? {
+        match collection.known_except_items()? {
             Value::List(list) => {
                 for (index, value) in list.iter().enumerate() {
                     items.push((Value::count(index), value));
@@ -420,14 +447,15 @@ impl Evaluator<'_> {
 
         for (key, value) in items {
             // A body that computes nothing takes time, too.
-            self.allowance.spend(1)?;
+            self.allowance.spend_steps(1)?;
             let key_scope = Scope {
-                name: key_name,
+                // No variable has an empty name.
+                name: names.key.map_or("", |name| name.as_str()),
                 value: &key,
                 outer: scope,
             };
             step(Some(&Scope {
-                name: value_name,
+                name: names.value.as_str(),
                 value,
                 outer: Some(&key_scope),
             }))?;
@@ -437,13 +465,13 @@ impl Evaluator<'_> {
 }
 
 /// `a == b` and the like.
-fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Outcome {
+fn compute_binary(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value, Stop> {
     use BinaryOperator::{And, Eq, Greater, GreaterEq, Less, LessEq, NotEq, Or};
     Ok(Value::Bool(match operator {
         Eq => equals(left, right)?,
         NotEq => !equals(left, right)?,
-        And => logical(left, right, false)?,
-        Or => logical(left, right, true)?,
+        And => compute_logical(left, right, false)?,
+        Or => compute_logical(left, right, true)?,
         Less => left.as_int()? < right.as_int()?,
         LessEq => left.as_int()? <= right.as_int()?,
         Greater => left.as_int()? > right.as_int()?,
@@ -454,48 +482,50 @@ fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Outcome {
 
 /// `&&`, which `false` decides, or `||`, which `true` decides, even if the other operand is unknown
 /// but does not fail.
-fn logical(left: &Value, right: &Value, deciding: bool) -> Outcome<bool> {
-    left.failed()?;
+fn compute_logical(left: &Value, right: &Value, deciding: bool) -> Result<bool, Stop> {
+    left.ensure_not_failed()?;
     let is_left_deciding = left.as_bool() == Ok(deciding);
     let is_right_deciding = right.as_bool() == Ok(deciding);
     if left.is_null()
         || right.is_null()
-        || right.failed().is_err()
-        || is_left_deciding && right.known_itself().is_ok() && right.as_bool().is_err()
+        || right.ensure_not_failed().is_err()
+        || is_left_deciding && right.known_except_items().is_ok() && right.as_bool().is_err()
     {
         // Newer versions evaluate the second operand only when they need it, older ones always.
-        return unknown(
+        return Err(Stop::unknown(
             "whether an operand that fails matters depends on the version of the program",
-        );
+        ));
     }
-    if is_left_deciding || is_right_deciding && left.known_itself().is_err() {
+    if is_left_deciding || is_right_deciding && left.known_except_items().is_err() {
         return Ok(deciding);
     }
     left.as_bool()?;
     right.as_bool()
 }
 
-fn no_arithmetic<T>() -> Outcome<T> {
-    unknown("arithmetic is not evaluated")
+fn no_arithmetic<T>() -> Result<T, Stop> {
+    Err(Stop::unknown("arithmetic is not evaluated"))
 }
 
 /// `object.name`.
-fn attribute(object: &Members, name: &str) -> Outcome {
+fn attribute_of(object: &Members, name: &str) -> Result<Value, Stop> {
     match object.get(name) {
         Some(value) => Ok(value.clone()),
-        None => failure(format!("there is no attribute \"{name}\"")),
+        None => Err(Stop::failure(format!("there is no attribute \"{name}\""))),
     }
 }
 
 /// `collection[index]`. The index may be secret.
-fn index(collection: &Value, index: &Value) -> Outcome {
-    let item = match collection.known_itself()? {
+fn item_at(collection: &Value, index: &Value) -> Result<Value, Stop> {
+    let item = match collection.known_except_items()? {
         Value::List(list) => list.get(index.as_index()?),
         other => other.as_object()?.get(&*index.comparable()?.as_string()?),
     };
     match item {
         Some(item) => Ok(item.clone()),
-        None => failure("the index is past the end of the list, or no key of the object"),
+        None => Err(Stop::failure(
+            "the index is past the end of the list, or no key of the object",
+        )),
     }
 }
 
@@ -503,13 +533,13 @@ fn index(collection: &Value, index: &Value) -> Outcome {
 fn is_reference(expression: &Expression) -> bool {
     match expression {
         Expression::Variable(_) | Expression::FuncCall(_) => true,
-        Expression::Traversal(traversal) => is_reference(unwrapped(&traversal.expr)),
+        Expression::Traversal(traversal) => is_reference(without_parentheses(&traversal.expr)),
         _ => false,
     }
 }
 
 /// An expression without the parentheses around it.
-fn unwrapped(mut expression: &Expression) -> &Expression {
+fn without_parentheses(mut expression: &Expression) -> &Expression {
     while let Expression::Parenthesis(inner) = expression {
         expression = inner.inner();
     }
@@ -517,7 +547,7 @@ fn unwrapped(mut expression: &Expression) -> &Expression {
 }
 
 /// A number as it is written in the file.
-fn written(number: &Formatted<hcl_edit::Number>) -> String {
+fn text_of(number: &Formatted<hcl_edit::Number>) -> String {
     match number.as_repr() {
         Some(written) => String::from(&**written),
         None => number.value().to_string(),

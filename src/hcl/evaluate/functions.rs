@@ -6,35 +6,40 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::literal::{from_json, json};
-use super::value::{Members, Outcome, Value, equals, failure, kinds, uniform, unknown};
+use super::value::{Members, Stop, Value, ensure_one_type, equals, kinds};
 use super::yaml;
 
 /// Longest text that a function builds from shorter ones, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
 /// Calls a function. Arguments that fail are passed to `try` and `can` alone.
-pub(crate) fn call(name: &str, arguments: &[Value]) -> Outcome {
+pub(crate) fn call(name: &str, arguments: &[Value]) -> Result<Value, Stop> {
     match (name, arguments) {
-        ("try", _) => match arguments.iter().find(|argument| argument.failed().is_ok()) {
+        ("try", _) => match arguments
+            .iter()
+            .find(|argument| argument.ensure_not_failed().is_ok())
+        {
             Some(value) => Ok(value.clone()),
-            None => failure("all arguments fail"),
+            None => Err(Stop::failure("all arguments fail")),
         },
-        ("can", [value]) => match value.failed() {
+        ("can", [value]) => match value.ensure_not_failed() {
             Ok(()) => value.known().map(|_| Value::Bool(true)),
             Err(_) => Ok(Value::Bool(false)),
         },
-        ("tostring" | "tonumber" | "tobool" | "tolist" | "tomap", [value]) => convert(name, value),
+        ("tostring" | "tonumber" | "tobool" | "tolist" | "tomap", [value]) => {
+            convert_by_name(name, value)
+        }
         (
             "lower" | "upper" | "trimspace" | "basename" | "dirname" | "abspath" | "pathexpand",
             [text],
-        ) => of_one_text(name, &text.as_string()?),
+        ) => call_with_text(name, &text.as_string()?),
         ("jsonencode", [value]) => Ok(Value::string(json(value)?)),
         ("jsondecode", [text]) => from_json(&text.as_string()?),
         ("yamldecode", [text]) => yaml::decode(&text.as_string()?),
         (
             "trim" | "trimprefix" | "trimsuffix" | "startswith" | "endswith" | "split",
             [one, two],
-        ) => of_two_texts(name, &one.as_string()?, &two.as_string()?),
+        ) => call_with_two_texts(name, &one.as_string()?, &two.as_string()?),
         ("join", [separator, lists @ ..]) if !lists.is_empty() => {
             join(&separator.as_string()?, lists)
         }
@@ -52,18 +57,20 @@ pub(crate) fn call(name: &str, arguments: &[Value]) -> Outcome {
         ("coalesce", values) => coalesce(values),
         ("concat", [_, ..]) => concat(arguments),
         ("contains", [list, value]) => contains(list.known()?.as_list()?, value.known()?),
-        _ => of_list(name, arguments),
+        _ => call_with_list(name, arguments),
     }
 }
 
-/// Functions of lists.
-fn of_list(name: &str, arguments: &[Value]) -> Outcome {
+/// Calls a function of lists. A function that is not known is an error here.
+fn call_with_list(name: &str, arguments: &[Value]) -> Result<Value, Stop> {
     match (name, arguments) {
         // An index beyond the end starts again at the first item.
         ("element", [list, index]) => match (list.as_list()?, usize::try_from(index.as_int()?)) {
-            ([], _) => failure("the list is empty"),
+            ([], _) => Err(Stop::failure("the list is empty")),
             (items, Ok(index)) => Ok(items[index % items.len()].clone()),
-            (_, Err(_)) => unknown("a negative index has a meaning in some versions only"),
+            (_, Err(_)) => Err(Stop::unknown(
+                "a negative index has a meaning in some versions only",
+            )),
         },
         ("compact", [list]) => {
             let mut texts = Vec::new();
@@ -80,7 +87,7 @@ fn of_list(name: &str, arguments: &[Value]) -> Outcome {
         }
         ("distinct", [list]) => {
             // Items of several types would be converted to one type before they are compared.
-            uniform(list.known()?.as_list()?)?;
+            ensure_one_type(list.known()?.as_list()?)?;
             let mut seen = BTreeSet::new();
             let mut items = Vec::new();
             for item in list.as_list()? {
@@ -97,28 +104,31 @@ fn of_list(name: &str, arguments: &[Value]) -> Outcome {
         }
         ("range", [end]) => range(0, end.as_int()?),
         ("range", [start, end]) => range(start.as_int()?, end.as_int()?),
-        _ => unknown(format!("`{name}` is not evaluated")),
+        _ => Err(Stop::unknown(format!("`{name}` is not evaluated"))),
     }
 }
 
-fn convert(name: &str, value: &Value) -> Outcome {
-    match (name, value.known_itself()?) {
-        (_, Value::Null) => unknown("a conversion of null depends on its type"),
+/// `tostring`, `tonumber`, `tobool`, `tolist` or `tomap`.
+fn convert_by_name(name: &str, value: &Value) -> Result<Value, Stop> {
+    match (name, value.known_except_items()?) {
+        (_, Value::Null) => Err(Stop::unknown("a conversion of null depends on its type")),
         ("tostring", _) => value.as_string().map(Value::String),
         ("tonumber", _) => value.as_int().map(Value::Int),
         ("tobool", _) => value.as_bool().map(Value::Bool),
         ("tolist", _) => {
-            uniform(value.as_list()?).and_then(|()| Value::list(value.as_list()?.to_vec()))
+            ensure_one_type(value.as_list()?).and_then(|()| Value::list(value.as_list()?.to_vec()))
         }
-        _ => uniform(value.as_object()?.values()).map(|()| value.clone()),
+        _ => ensure_one_type(value.as_object()?.values()).map(|()| value.clone()),
     }
 }
 
-/// Functions of one text.
-fn of_one_text(name: &str, text: &str) -> Outcome {
+/// Calls a function of one text.
+fn call_with_text(name: &str, text: &str) -> Result<Value, Stop> {
     let result = match name {
         "lower" | "upper" if !text.is_ascii() => {
-            return unknown("the case of text that is not ASCII is not computed");
+            return Err(Stop::unknown(
+                "the case of text that is not ASCII is not computed",
+            ));
         }
         "lower" => text.to_ascii_lowercase(),
         "upper" => text.to_ascii_uppercase(),
@@ -131,8 +141,8 @@ fn of_one_text(name: &str, text: &str) -> Outcome {
         },
         "dirname" => clean_path(&text[..text.rfind('/').map_or(0, |slash| slash + 1)]),
         "abspath" if text.starts_with('/') && cfg!(unix) => clean_path(text),
-        "abspath" => return unknown("the current directory is not known"),
-        _ if text.starts_with('~') => return unknown("the home directory is not read"),
+        "abspath" => return Err(Stop::unknown("the current directory is not known")),
+        _ if text.starts_with('~') => return Err(Stop::unknown("the home directory is not read")),
         _ => text.to_owned(),
     };
     Ok(Value::string(result))
@@ -157,44 +167,47 @@ pub(crate) fn clean_path(path: &str) -> String {
     }
 }
 
-fn of_two_texts(name: &str, one: &str, two: &str) -> Outcome {
+/// Calls a function of two texts.
+fn call_with_two_texts(name: &str, one: &str, two: &str) -> Result<Value, Stop> {
     Ok(match name {
         "trim" => Value::string(one.trim_matches(|c| two.contains(c))),
         "trimprefix" => Value::string(one.strip_prefix(two).unwrap_or(one)),
         "trimsuffix" => Value::string(one.strip_suffix(two).unwrap_or(one)),
         "startswith" => Value::Bool(one.starts_with(two)),
         "endswith" => Value::Bool(one.ends_with(two)),
-        _ if one.is_empty() => return unknown("a split at every character is not computed"),
+        _ if one.is_empty() => {
+            return Err(Stop::unknown("a split at every character is not computed"));
+        }
         _ => return Value::strings(two.split(one)),
     })
 }
 
 /// Refuses to build a long text out of short ones.
-fn bounded(length: usize) -> Outcome<()> {
+fn ensure_short(length: usize) -> Result<(), Stop> {
     if length > MAX_TEXT {
-        unknown("the text is too long to be computed")
+        Err(Stop::unknown("the text is too long to be computed"))
     } else {
         Ok(())
     }
 }
 
-fn join(separator: &str, lists: &[Value]) -> Outcome {
+fn join(separator: &str, lists: &[Value]) -> Result<Value, Stop> {
     let mut parts: Vec<Arc<str>> = Vec::new();
     for list in lists {
         for item in list.as_list()? {
             parts.push(item.as_string()?);
         }
     }
-    bounded(parts.iter().map(|part| part.len() + separator.len()).sum())?;
+    ensure_short(parts.iter().map(|part| part.len() + separator.len()).sum())?;
     Ok(Value::string(parts.join(separator)))
 }
 
 /// `replace`. A pattern between slashes is a regular expression of RE2.
-fn replace(text: &str, part: &str, by: &str) -> Outcome {
+fn replace(text: &str, part: &str, by: &str) -> Result<Value, Stop> {
     if part.len() > 1 && part.starts_with('/') && part.ends_with('/') {
-        return unknown("regular expressions are not evaluated");
+        return Err(Stop::unknown("regular expressions are not evaluated"));
     }
-    bounded(
+    ensure_short(
         text.matches(part)
             .count()
             .saturating_mul(by.len())
@@ -204,7 +217,7 @@ fn replace(text: &str, part: &str, by: &str) -> Outcome {
 }
 
 /// `format` with the verbs `%s`, `%v`, `%d` and `%%`, without widths.
-fn format(pattern: &str, arguments: &[Value]) -> Outcome {
+fn format(pattern: &str, arguments: &[Value]) -> Result<Value, Stop> {
     let mut text = String::new();
     let mut rest = pattern;
     let mut arguments = arguments.iter();
@@ -212,49 +225,55 @@ fn format(pattern: &str, arguments: &[Value]) -> Outcome {
         text.push_str(literal);
         let mut letters = verb.chars();
         let Some(letter) = letters.next() else {
-            return failure("the format ends within a verb");
+            return Err(Stop::failure("the format ends within a verb"));
         };
         rest = letters.as_str();
         let argument = match letter {
             '%' => "%".into(),
             's' | 'v' | 'd' => match (letter, arguments.next()) {
-                (_, None) => return failure("too few arguments"),
+                (_, None) => return Err(Stop::failure("too few arguments")),
                 ('d', Some(argument)) => argument.as_int()?.to_string().into(),
                 (_, Some(Value::Null | Value::List(_) | Value::Object(_))) => {
-                    return unknown("only strings, numbers and bools are formatted");
+                    return Err(Stop::unknown(
+                        "only strings, numbers and bools are formatted",
+                    ));
                 }
                 (_, Some(argument)) => argument.as_string()?,
             },
-            _ => return unknown("this format is not evaluated"),
+            _ => return Err(Stop::unknown("this format is not evaluated")),
         };
         text.push_str(&argument);
-        bounded(text.len())?;
+        ensure_short(text.len())?;
     }
     match arguments.next() {
         None => Ok(Value::string(text + rest)),
-        Some(_) => unknown("too many arguments"),
+        Some(_) => Err(Stop::unknown("too many arguments")),
     }
 }
 
-fn length(value: &Value) -> Outcome {
-    match value.known_itself()? {
+fn length(value: &Value) -> Result<Value, Stop> {
+    match value.known_except_items()? {
         Value::Object(object) => Ok(Value::count(object.len())),
         Value::String(text) if text.is_ascii() && !text.contains("\r\n") => {
             Ok(Value::count(text.len()))
         }
-        Value::String(_) => unknown("the length of text that is not ASCII is not computed"),
+        Value::String(_) => Err(Stop::unknown(
+            "the length of text that is not ASCII is not computed",
+        )),
         other => other.as_list().map(|items| Value::count(items.len())),
     }
 }
 
 /// `lookup`. The values of a map and the default have one type, the values of an object need not.
 /// If the argument may be a map or an object, there is a result only if both rules give the same.
-fn lookup(map: &Members, key: &str, default: &[Value]) -> Outcome {
+fn lookup(map: &Members, key: &str, default: &[Value]) -> Result<Value, Stop> {
     let [default] = default else {
         return match (map.get(key), default) {
             (Some(value), []) => Ok(value.clone()),
-            (None, []) => failure("the key is not in the map, and there is no default"),
-            _ => failure("takes a map, a key and perhaps a default"),
+            (None, []) => Err(Stop::failure(
+                "the key is not in the map, and there is no default",
+            )),
+            _ => Err(Stop::failure("takes a map, a key and perhaps a default")),
         };
     };
     let known: Vec<_> = kinds(map.values())
@@ -265,11 +284,13 @@ fn lookup(map: &Members, key: &str, default: &[Value]) -> Outcome {
     if known.len() > 1 || known == [default.kind()] && is_primitive {
         return Ok(map.get(key).unwrap_or(default).clone());
     }
-    unknown("whether the default has the type of the map's values is not computed")
+    Err(Stop::unknown(
+        "whether the default has the type of the map's values is not computed",
+    ))
 }
 
 /// The members of all. Null is skipped.
-fn merge(maps: &[Value]) -> Outcome {
+fn merge(maps: &[Value]) -> Result<Value, Stop> {
     let mut members = Members::new();
     for map in maps.iter().filter(|map| !map.is_null()) {
         members.extend(
@@ -279,27 +300,27 @@ fn merge(maps: &[Value]) -> Outcome {
         );
     }
     if !maps.is_empty() && maps.iter().all(Value::is_null) {
-        return unknown("a merge of nulls is not computed");
+        return Err(Stop::unknown("a merge of nulls is not computed"));
     }
     Value::object(members)
 }
 
 /// The first value that is neither null nor empty.
-fn coalesce(values: &[Value]) -> Outcome {
-    uniform(values)?;
+fn coalesce(values: &[Value]) -> Result<Value, Stop> {
+    ensure_one_type(values)?;
     for value in values {
-        match value.known_itself()? {
+        match value.known_except_items()? {
             Value::Null => {}
             Value::String(text) if text.is_empty() => {}
             value => return Ok(value.clone()),
         }
     }
-    failure("all arguments are null or empty")
+    Err(Stop::failure("all arguments are null or empty"))
 }
 
 /// `concat`. Lists, unlike tuples, have their items converted to one type; an empty list has any
 /// type.
-fn concat(lists: &[Value]) -> Outcome {
+fn concat(lists: &[Value]) -> Result<Value, Stop> {
     let mut items = Vec::new();
     let mut has_list_without_type = false;
     for list in lists {
@@ -313,17 +334,17 @@ fn concat(lists: &[Value]) -> Outcome {
         .iter()
         .all(|kind| matches!(*kind, "a string" | "unknown"));
     if lists.len() > 1 && !is_text {
-        uniform(items.iter().copied())?;
+        ensure_one_type(items.iter().copied())?;
         if has_list_without_type {
-            return unknown("the type of an empty list is not computed");
+            return Err(Stop::unknown("the type of an empty list is not computed"));
         }
     }
     Value::list(items.into_iter().cloned().collect())
 }
 
-fn contains(items: &[Value], value: &Value) -> Outcome {
+fn contains(items: &[Value], value: &Value) -> Result<Value, Stop> {
     if value.is_null() {
-        return failure("the searched value is null");
+        return Err(Stop::failure("the searched value is null"));
     }
     for item in items {
         if equals(item, value)? {
@@ -333,9 +354,9 @@ fn contains(items: &[Value], value: &Value) -> Outcome {
     Ok(Value::Bool(false))
 }
 
-fn flatten(items: &[Value], flat: &mut Vec<Value>) -> Outcome<()> {
+fn flatten(items: &[Value], flat: &mut Vec<Value>) -> Result<(), Stop> {
     for item in items {
-        match item.known_itself()? {
+        match item.known_except_items()? {
             Value::List(list) => flatten(list, flat)?,
             other => flat.push(other.clone()),
         }
@@ -344,9 +365,9 @@ fn flatten(items: &[Value], flat: &mut Vec<Value>) -> Outcome<()> {
 }
 
 /// The integers from `start` up or down to `end`, without it.
-fn range(start: i64, end: i64) -> Outcome {
+fn range(start: i64, end: i64) -> Result<Value, Stop> {
     if start.abs_diff(end) > 1024 {
-        return failure("more than 1024 numbers");
+        return Err(Stop::failure("more than 1024 numbers"));
     }
     let numbers: Vec<i64> = if start <= end {
         (start..end).collect()

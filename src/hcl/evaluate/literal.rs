@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ::hcl::expr::{Expression, ObjectKey};
 use hcl_edit::expr::Expression as EditExpression;
 
-use super::value::{Members, Outcome, Unknown, Value, integer, unknown};
+use super::value::{Members, Stop, Unknown, Value, parse_exact_integer};
 use crate::hcl::parse;
 
 /// Most values that one JSON text may contain.
@@ -14,20 +14,23 @@ const MAX_JSON_VALUES: usize = 100_000;
 
 /// Converts a literal of native syntax. Any other expression, and a number that is not an exact
 /// integer, is unknown.
-pub(crate) fn literal(expression: EditExpression) -> Outcome {
+pub(crate) fn literal(expression: EditExpression) -> Result<Value, Stop> {
     from_hcl(as_literal(expression.into())?)
 }
 
 /// Parses a literal of native syntax, such as the value of `--var`.
-pub(crate) fn parse_literal(text: &str) -> Outcome {
+pub(crate) fn parse_literal(text: &str) -> Result<Value, Stop> {
     match parse::expression(text) {
         Ok(expression) => literal(expression),
-        Err(error) => unknown(format!("this value cannot be read: {}", error.message())),
+        Err(error) => Err(Stop::unknown(format!(
+            "this value cannot be read: {}",
+            error.message()
+        ))),
     }
 }
 
 /// Converts an expression that contains no references, functions or templates.
-fn as_literal(expression: Expression) -> Outcome<::hcl::Value> {
+fn as_literal(expression: Expression) -> Result<::hcl::Value, Stop> {
     Ok(match expression {
         Expression::Null => ::hcl::Value::Null,
         Expression::Bool(value) => value.into(),
@@ -57,12 +60,12 @@ fn as_literal(expression: Expression) -> Outcome<::hcl::Value> {
     })
 }
 
-fn not_a_literal<T>() -> Outcome<T> {
-    unknown("only a literal may stand here")
+fn not_a_literal<T>() -> Result<T, Stop> {
+    Err(Stop::unknown("only a literal may stand here"))
 }
 
 /// JSON as Go writes it: characters that have a meaning in HTML are escaped.
-pub(super) fn json(value: &Value) -> Outcome<String> {
+pub(super) fn json(value: &Value) -> Result<String, Stop> {
     const ESCAPED: [(char, &str); 5] = [
         ('<', "\\u003c"),
         ('>', "\\u003e"),
@@ -71,10 +74,12 @@ pub(super) fn json(value: &Value) -> Outcome<String> {
         ('\u{2029}', "\\u2029"),
     ];
     let Ok(json) = serde_json::to_string(&to_hcl(value.known()?)) else {
-        return unknown("the value is not encoded");
+        return Err(Stop::unknown("the value is not encoded"));
     };
     if json.contains("\\b") || json.contains("\\f") {
-        return unknown("the escapes of these characters depend on the version of the program");
+        return Err(Stop::unknown(
+            "the escapes of these characters depend on the version of the program",
+        ));
     }
     Ok(ESCAPED.iter().fold(json, |json, (character, escape)| {
         json.replace(*character, escape)
@@ -98,29 +103,29 @@ fn to_hcl(value: &Value) -> ::hcl::Value {
 }
 
 /// Parses JSON, in which strings are not templates.
-pub(crate) fn from_json(text: &str) -> Outcome {
+pub(crate) fn from_json(text: &str) -> Result<Value, Stop> {
     if text
         .bytes()
         .filter(|byte| matches!(byte, b',' | b'[' | b'{'))
         .count()
         > MAX_JSON_VALUES
     {
-        return unknown("JSON with so many values is not read");
+        return Err(Stop::unknown("JSON with so many values is not read"));
     }
     match serde_json::from_str::<::hcl::Value>(text) {
         Ok(value) => from_hcl(value),
-        Err(_) => unknown("the text is not JSON"),
+        Err(_) => Err(Stop::unknown("the text is not JSON")),
     }
 }
 
 /// Converts a literal. A number that is not an exact integer is unknown.
-fn from_hcl(value: ::hcl::Value) -> Outcome {
+fn from_hcl(value: ::hcl::Value) -> Result<Value, Stop> {
     match value {
         ::hcl::Value::Null => Ok(Value::Null),
         ::hcl::Value::Bool(value) => Ok(Value::Bool(value)),
         ::hcl::Value::Number(number) => match number
             .as_i64()
-            .and_then(|number| integer(&number.to_string()))
+            .and_then(|number| parse_exact_integer(&number.to_string()))
         {
             Some(number) => Ok(Value::Int(number)),
             None => Ok(Value::Unknown(Arc::new(Unknown::new(

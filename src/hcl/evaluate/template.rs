@@ -8,8 +8,8 @@ use hcl_edit::template::{
     Directive, Element, ForDirective, HeredocTemplate, IfDirective, Strip, Template,
 };
 
-use super::expression::{Enclosing, Evaluator};
-use super::value::{Outcome, Piece, Stop, Value, unknown};
+use super::expression::{Enclosing, Evaluator, ForNames};
+use super::value::{Piece, Stop, Value};
 use crate::hcl::parse;
 
 /// Form of a template, which decides the tokens on which markers such as `~` work
@@ -31,108 +31,132 @@ enum Token<'a> {
     Marker(Strip),
 }
 
+/// Surroundings of a template.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// It is the whole string or heredoc.
+    Template,
+    /// In a directive of one.
+    Directive,
+}
+
 impl Evaluator<'_> {
     /// Evaluates a template that is a whole file.
-    pub(crate) fn render(&self, template: &Template) -> Outcome {
-        self.text(template, Form::Lines, None)
+    pub(crate) fn render(&self, template: &Template) -> Result<Value, Stop> {
+        self.evaluate_template(template, Form::Lines, None)
     }
 
     /// Evaluates a template between quotes.
-    pub(super) fn evaluate_quoted(&self, template: &Template, scope: Enclosing) -> Outcome {
+    pub(super) fn evaluate_quoted(
+        &self,
+        template: &Template,
+        scope: Enclosing,
+    ) -> Result<Value, Stop> {
         match template.as_single_element() {
             Some(Element::Interpolation(interpolation)) => {
                 Ok(self.evaluate_in(&interpolation.expr, scope))
             }
-            _ => self.text(template, Form::Quoted, scope),
+            _ => self.evaluate_template(template, Form::Quoted, scope),
         }
     }
 
     /// Evaluates a heredoc. The parser removes the indentation of `<<-` by rules that differ from
     /// HCL's, so the text is parsed again.
-    pub(super) fn evaluate_heredoc(&self, heredoc: &HeredocTemplate, scope: Enclosing) -> Outcome {
+    pub(super) fn evaluate_heredoc(
+        &self,
+        heredoc: &HeredocTemplate,
+        scope: Enclosing,
+    ) -> Result<Value, Stop> {
         let span = heredoc.span().unwrap_or_default();
-        let location = (self.place)(span.clone());
+        let location = (self.location_of)(span.clone());
         let source = location
             .as_ref()
             .and_then(|location| location.file.text.get(location.span.clone()));
         match source.and_then(|source| source.strip_prefix("<<-")) {
             Some(rest) => {
-                self.allowance.spend_on(rest.len())?;
+                self.allowance.spend_on_bytes(rest.len())?;
                 // The text is a byte shorter than in the file.
-                let place = |part: std::ops::Range<usize>| {
-                    (self.place)(span.start + part.start + 1..span.start + part.end + 1)
+                let location_of = |part: std::ops::Range<usize>| {
+                    (self.location_of)(span.start + part.start + 1..span.start + part.end + 1)
                 };
                 match parse::expression(&format!("<<{rest}")) {
                     Ok(Expression::HeredocTemplate(plain)) => Evaluator {
-                        place: &place,
+                        location_of: &location_of,
                         ..*self
                     }
-                    .text(&plain.template, Form::Flush, scope),
-                    _ => unknown("this heredoc is not evaluated"),
+                    .evaluate_template(&plain.template, Form::Flush, scope),
+                    _ => Err(Stop::unknown("this heredoc is not evaluated")),
                 }
             }
             None if heredoc.indent().is_some() => {
-                unknown("an indented heredoc is not evaluated here")
+                Err(Stop::unknown("an indented heredoc is not evaluated here"))
             }
-            None => self.text(&heredoc.template, Form::Lines, scope),
+            None => self.evaluate_template(&heredoc.template, Form::Lines, scope),
         }
     }
 
-    fn text(&self, template: &Template, form: Form, scope: Enclosing) -> Outcome {
+    fn evaluate_template(
+        &self,
+        template: &Template,
+        form: Form,
+        scope: Enclosing,
+    ) -> Result<Value, Stop> {
         self.allowance
-            .spend_on(template.span().map_or(0, |span| span.len()))?;
+            .spend_on_bytes(template.span().map_or(0, |span| span.len()))?;
         let mut template = template.clone();
         let mut pieces = Vec::new();
-        adjust(&mut template, form)?;
-        self.template(&template, scope, &mut pieces)?;
+        strip_white_space(&mut template, form)?;
+        self.push_template(&template, scope, &mut pieces)?;
         Value::pieces(pieces)
     }
 
     /// Adds the pieces of a template whose white space has been adjusted.
-    fn template(
+    fn push_template(
         &self,
         template: &Template,
         scope: Enclosing,
         pieces: &mut Vec<Piece>,
-    ) -> Outcome<()> {
+    ) -> Result<(), Stop> {
         for element in template {
             match element {
-                Element::Literal(literal) => self.push(pieces, Piece::Text(literal.to_string()))?,
+                Element::Literal(literal) => {
+                    self.push_piece(pieces, Piece::Text(literal.to_string()))?;
+                }
                 Element::Interpolation(interpolation) => {
-                    self.interpolate(&self.evaluate_in(&interpolation.expr, scope), pieces)?;
+                    self.push_interpolated(&self.evaluate_in(&interpolation.expr, scope), pieces)?;
                 }
                 Element::Directive(directive) => match &**directive {
-                    Directive::If(directive) => self.if_directive(directive, scope, pieces)?,
-                    Directive::For(directive) => self.for_directive(directive, scope, pieces)?,
+                    Directive::If(directive) => self.push_if(directive, scope, pieces)?,
+                    Directive::For(directive) => self.push_for(directive, scope, pieces)?,
                 },
             }
         }
         Ok(())
     }
 
-    fn interpolate(&self, value: &Value, pieces: &mut Vec<Piece>) -> Outcome<()> {
-        value.failed()?;
+    fn push_interpolated(&self, value: &Value, pieces: &mut Vec<Piece>) -> Result<(), Stop> {
+        value.ensure_not_failed()?;
         match value {
-            Value::Unknown(unknown) => self.push(pieces, Piece::Hole(Arc::clone(unknown))),
+            Value::Unknown(unknown) => self.push_piece(pieces, Piece::Hole(Arc::clone(unknown))),
             Value::Partial(inner) => inner
                 .iter()
-                .try_for_each(|piece| self.push(pieces, piece.clone())),
+                .try_for_each(|piece| self.push_piece(pieces, piece.clone())),
             other => {
-                self.allowance.spend_on(other.weight())?;
-                self.push(pieces, Piece::Text(other.as_string()?.to_string()))
+                self.allowance.spend_on_bytes(other.weight())?;
+                self.push_piece(pieces, Piece::Text(other.as_string()?.to_string()))
             }
         }
     }
 
-    fn push(&self, pieces: &mut Vec<Piece>, piece: Piece) -> Outcome<()> {
+    fn push_piece(&self, pieces: &mut Vec<Piece>, piece: Piece) -> Result<(), Stop> {
         match (pieces.last_mut(), piece) {
             (Some(Piece::Text(last)), Piece::Text(text)) => {
-                self.allowance.spend_on(text.len())?;
+                self.allowance.spend_on_bytes(text.len())?;
                 last.push_str(&text);
             }
             (_, Piece::Text(text)) if text.is_empty() => {}
             (_, piece) => {
-                self.allowance.spend(1)?;
+                self.allowance.spend_steps(1)?;
                 pieces.push(piece);
             }
         }
@@ -141,60 +165,63 @@ impl Evaluator<'_> {
 
     /// Adds the branch of `%{ if … }` that the condition selects. If the condition is unknown, adds
     /// both as a piece that may be either.
-    fn if_directive(
+    fn push_if(
         &self,
         directive: &IfDirective,
         scope: Enclosing,
         pieces: &mut Vec<Piece>,
-    ) -> Outcome<()> {
+    ) -> Result<(), Stop> {
         let condition = self.evaluate_in(&directive.if_expr.cond_expr, scope);
-        condition.failed()?;
+        condition.ensure_not_failed()?;
         let Value::Unknown(unknown) = &condition else {
-            return self.branch(directive, condition.as_bool()?, scope, pieces);
+            return self.push_branch(directive, condition.as_bool()?, scope, pieces);
         };
 
         // If both branches can be read, providers that either of them requires are found.
         let mut branches = [Vec::new(), Vec::new()];
         let [first, second] = &mut branches;
-        let is_read = self.branch(directive, true, scope, first).is_ok()
-            && self.branch(directive, false, scope, second).is_ok();
+        let is_read = self.push_branch(directive, true, scope, first).is_ok()
+            && self.push_branch(directive, false, scope, second).is_ok();
         let piece = if is_read {
             Piece::Either(Arc::new(branches), Arc::clone(unknown))
         } else {
             Piece::Hole(Arc::clone(unknown))
         };
-        self.push(pieces, piece)
+        self.push_piece(pieces, piece)
     }
 
     /// Adds the pieces of one branch of an `if`.
-    fn branch(
+    fn push_branch(
         &self,
         directive: &IfDirective,
         is_first: bool,
         scope: Enclosing,
         pieces: &mut Vec<Piece>,
-    ) -> Outcome<()> {
+    ) -> Result<(), Stop> {
         match (is_first, &directive.else_expr) {
-            (true, _) => self.template(&directive.if_expr.template, scope, pieces),
-            (false, Some(other)) => self.template(&other.template, scope, pieces),
+            (true, _) => self.push_template(&directive.if_expr.template, scope, pieces),
+            (false, Some(other)) => self.push_template(&other.template, scope, pieces),
             (false, None) => Ok(()),
         }
     }
 
-    fn for_directive(
+    fn push_for(
         &self,
         directive: &ForDirective,
         scope: Enclosing,
         pieces: &mut Vec<Piece>,
-    ) -> Outcome<()> {
+    ) -> Result<(), Stop> {
         let intro = &directive.for_expr;
-        let names = [intro.key_var.as_ref(), Some(&intro.value_var)];
+        let names = ForNames {
+            key: intro.key_var.as_ref(),
+            value: &intro.value_var,
+        };
         let result = self.for_each_item(names, &intro.collection_expr, scope, |inner| {
-            self.template(&intro.template, inner, pieces)
+            self.push_template(&intro.template, inner, pieces)
         });
         match result {
             Err(Stop::Needs(unknown)) if !unknown.is_failure => {
-                self.push(pieces, Piece::Hole(unknown))
+                self.push_piece(pieces, Piece::Hole(unknown))
             }
             result => result,
         }
@@ -202,9 +229,9 @@ impl Evaluator<'_> {
 }
 
 /// Removes the white space that markers and the form of the template remove.
-fn adjust(template: &mut Template, form: Form) -> Outcome<()> {
+fn strip_white_space(template: &mut Template, form: Form) -> Result<(), Stop> {
     let mut tokens = Vec::new();
-    collect(template, form, false, &mut tokens)?;
+    collect_tokens(template, form, Within::Template, &mut tokens)?;
     // HCL reads each line of a heredoc as a token, and `~` trims only the token beside it.
     for index in 0..tokens.len() {
         let Token::Marker(strip) = tokens[index] else {
@@ -227,7 +254,7 @@ fn adjust(template: &mut Template, form: Form) -> Outcome<()> {
     }
     // As in HCL, the indentation is measured after `~` has trimmed lines.
     if form == Form::Flush {
-        dedent(&mut tokens);
+        remove_shared_indentation(&mut tokens);
     }
     for token in tokens {
         if let Token::Literal(text, lines) = token {
@@ -237,19 +264,23 @@ fn adjust(template: &mut Template, form: Form) -> Outcome<()> {
     Ok(())
 }
 
-/// Adds the tokens of a template, which may be inside of a directive.
-fn collect<'a>(
+/// Adds the tokens of a template.
+fn collect_tokens<'a>(
     template: &'a mut Template,
     form: Form,
-    is_inner: bool,
+    within: Within,
     tokens: &mut Vec<Token<'a>>,
-) -> Outcome<()> {
+) -> Result<(), Stop> {
     for element in template.iter_mut() {
         match element {
             Element::Literal(text)
-                if is_inner && form == Form::Quoted && text.contains(['\\', '"', '\n']) =>
+                if within == Within::Directive
+                    && form == Form::Quoted
+                    && text.contains(['\\', '"', '\n']) =>
             {
-                return unknown("escapes within the directives of a string are not evaluated");
+                return Err(Stop::unknown(
+                    "escapes within the directives of a string are not evaluated",
+                ));
             }
             Element::Literal(text) => {
                 let lines = match form {
@@ -264,19 +295,29 @@ fn collect<'a>(
                 tokens.push(Token::Marker(interpolation.strip));
             }
             Element::Directive(directive) => match &mut **directive {
-                Directive::If(it) => {
-                    tokens.push(Token::Marker(it.if_expr.strip));
-                    collect(&mut it.if_expr.template, form, true, tokens)?;
-                    if let Some(other) = &mut it.else_expr {
+                Directive::If(directive) => {
+                    tokens.push(Token::Marker(directive.if_expr.strip));
+                    collect_tokens(
+                        &mut directive.if_expr.template,
+                        form,
+                        Within::Directive,
+                        tokens,
+                    )?;
+                    if let Some(other) = &mut directive.else_expr {
                         tokens.push(Token::Marker(other.strip));
-                        collect(&mut other.template, form, true, tokens)?;
+                        collect_tokens(&mut other.template, form, Within::Directive, tokens)?;
                     }
-                    tokens.push(Token::Marker(it.endif_expr.strip));
+                    tokens.push(Token::Marker(directive.endif_expr.strip));
                 }
-                Directive::For(it) => {
-                    tokens.push(Token::Marker(it.for_expr.strip));
-                    collect(&mut it.for_expr.template, form, true, tokens)?;
-                    tokens.push(Token::Marker(it.endfor_expr.strip));
+                Directive::For(directive) => {
+                    tokens.push(Token::Marker(directive.for_expr.strip));
+                    collect_tokens(
+                        &mut directive.for_expr.template,
+                        form,
+                        Within::Directive,
+                        tokens,
+                    )?;
+                    tokens.push(Token::Marker(directive.endfor_expr.strip));
                 }
             },
         }
@@ -286,7 +327,7 @@ fn collect<'a>(
 
 /// Removes from the start of each line the white space that all lines have. Lines of white space
 /// alone stay.
-fn dedent(tokens: &mut [Token]) {
+fn remove_shared_indentation(tokens: &mut [Token]) {
     let mut shared = usize::MAX;
     let mut indented: Vec<&mut String> = Vec::new();
     let mut is_start = true;

@@ -3,7 +3,7 @@
 
 use hcl_edit::expr::{Expression, Object, ObjectKey};
 
-use super::value::{Members, Outcome, Value, unknown};
+use super::value::{Members, Stop, Value};
 
 /// Deepest nesting of a type.
 const MAX_DEPTH: usize = 32;
@@ -20,8 +20,8 @@ pub(crate) fn is_primitive(kind: &Expression) -> bool {
 
 /// Converts a value to a type such as `string` or `list(object({ name = string }))`. Unknown parts
 /// of the value stay unknown.
-pub(crate) fn convert(value: &Value, kind: &Expression) -> Outcome {
-    value.failed()?;
+pub(crate) fn convert(value: &Value, kind: &Expression) -> Result<Value, Stop> {
+    value.ensure_not_failed()?;
     let name = match kind {
         Expression::Variable(name) => name.as_str(),
         // A type in quotes is from before 0.12.
@@ -35,74 +35,90 @@ pub(crate) fn convert(value: &Value, kind: &Expression) -> Outcome {
         ("string", _) => value.as_string().map(Value::String),
         ("number", _) => value.as_int().map(Value::Int),
         ("bool", _) => value.as_bool().map(Value::Bool),
-        _ if has_type(None, kind, MAX_DEPTH) && has_type(Some(value), kind, MAX_DEPTH) => {
-            Ok(value.clone())
-        }
-        _ => unknown("conversions to this type are not computed"),
+        _ if is_type(kind, MAX_DEPTH) && has_type(value, kind, MAX_DEPTH) => Ok(value.clone()),
+        _ => Err(Stop::unknown("conversions to this type are not computed")),
     }
 }
 
-/// Whether a value has a type; without a value, whether the type is valid. Some values of valid
-/// types are refused.
-fn has_type(value: Option<&Value>, kind: &Expression, depth: usize) -> bool {
+/// Whether an expression is a valid type. Some valid types, such as those with optional attributes,
+/// are refused.
+fn is_type(kind: &Expression, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
-    if matches!(value, Some(Value::Null | Value::Unknown(_))) {
-        return true;
+    if let Expression::Variable(name) = kind {
+        return matches!(name.as_str(), "string" | "number" | "bool" | "any");
     }
-    let call = match kind {
-        Expression::Variable(name) => {
-            return match name.as_str() {
-                "string" => matches!(value, None | Some(Value::String(_) | Value::Partial(_))),
-                "number" => matches!(value, None | Some(Value::Int(_))),
-                "bool" => matches!(value, None | Some(Value::Bool(_))),
-                name => name == "any" && value.is_none(),
-            };
-        }
-        Expression::FuncCall(call) if !call.name.is_namespaced() => call,
-        _ => return false,
-    };
-    let mut arguments = call.args.iter();
-    let (Some(of), None) = (arguments.next(), arguments.next()) else {
-        return false;
-    };
-    match (call.name.name.as_str(), of, value) {
-        ("list" | "map" | "set", _, None) => has_type(None, of, depth),
-        ("list", _, Some(Value::List(items))) => {
-            items.iter().all(|item| has_type(Some(item), of, depth))
-        }
-        ("map", _, Some(Value::Object(members))) => members
-            .values()
-            .all(|member| has_type(Some(member), of, depth)),
-        ("object", Expression::Object(attributes), None) => has_attributes(None, attributes, depth),
-        ("object", Expression::Object(attributes), Some(Value::Object(members))) => {
-            has_attributes(Some(members), attributes, depth)
+    match constructor(kind) {
+        Some(("list" | "map" | "set", item)) => is_type(item, depth),
+        Some(("object", Expression::Object(attributes))) => {
+            attributes.iter().all(|(name, attribute)| {
+                matches!(name, ObjectKey::Ident(_)) && is_type(attribute.expr(), depth)
+            })
         }
         _ => false,
     }
 }
 
-/// Whether an object has exactly these attributes; without an object, whether their types are
-/// valid.
-fn has_attributes(members: Option<&Members>, attributes: &Object, depth: usize) -> bool {
+/// Whether a value has exactly a type, so that no conversion would change it. Unknown values and
+/// null have every type.
+fn has_type(value: &Value, kind: &Expression, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    if matches!(value, Value::Null | Value::Unknown(_)) {
+        return true;
+    }
+    if let Expression::Variable(name) = kind {
+        return match name.as_str() {
+            "string" => matches!(value, Value::String(_) | Value::Partial(_)),
+            "number" => matches!(value, Value::Int(_)),
+            "bool" => matches!(value, Value::Bool(_)),
+            _ => false,
+        };
+    }
+    match (constructor(kind), value) {
+        (Some(("list", item)), Value::List(items)) => {
+            items.iter().all(|value| has_type(value, item, depth))
+        }
+        (Some(("map", item)), Value::Object(members)) => {
+            members.values().all(|value| has_type(value, item, depth))
+        }
+        (Some(("object", Expression::Object(attributes))), Value::Object(members)) => {
+            has_attributes(members, attributes, depth)
+        }
+        _ => false,
+    }
+}
+
+/// The name and the argument of a type such as `list(string)`; `None` for any other expression.
+fn constructor(kind: &Expression) -> Option<(&str, &Expression)> {
+    let Expression::FuncCall(call) = kind else {
+        return None;
+    };
+    if call.name.is_namespaced() {
+        return None;
+    }
+    let mut arguments = call.args.iter();
+    match (arguments.next(), arguments.next()) {
+        (Some(only), None) => Some((call.name.name.as_str(), only)),
+        _ => None,
+    }
+}
+
+/// Whether an object has exactly these attributes, with values of their types.
+fn has_attributes(members: &Members, attributes: &Object, depth: usize) -> bool {
     // A conversion drops other attributes, so the value would not stay as it is.
-    if members.is_some_and(|members| members.len() != attributes.len()) {
+    if members.len() != attributes.len() {
         return false;
     }
     for (name, kind) in attributes {
         let ObjectKey::Ident(name) = name else {
             return false;
         };
-        let member = match members {
-            Some(members) => match members.get(name.as_str()) {
-                Some(member) => Some(member),
-                None => return false,
-            },
-            None => None,
-        };
-        if !has_type(member, kind.expr(), depth) {
-            return false;
+        match members.get(name.as_str()) {
+            Some(member) if has_type(member, kind.expr(), depth) => {}
+            _ => return false,
         }
     }
     true

@@ -6,10 +6,7 @@ use std::sync::Arc;
 use derive_more::Deref;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-pub(crate) use super::outcome::{Stop, Unknown, failure, unknown};
-
-/// The result of a function or an operator.
-pub(crate) type Outcome<T = Value> = super::outcome::Outcome<T>;
+pub(crate) use super::stop::{Stop, Unknown};
 
 /// Attributes of an object, or elements of a map, by name.
 pub(crate) type Members = BTreeMap<String, Value>;
@@ -73,7 +70,7 @@ const VALUE_WEIGHT: usize = 32;
 const INTEGER_END: u64 = 1 << 53;
 
 impl Facts {
-    fn of<'a>(values: impl Iterator<Item = &'a Value>, names: usize) -> Outcome<Self> {
+    fn of<'a>(values: impl Iterator<Item = &'a Value>, names: usize) -> Result<Self, Stop> {
         let mut facts = Self {
             weight: VALUE_WEIGHT + names,
             depth: 1,
@@ -93,12 +90,14 @@ impl Facts {
     }
 }
 
-fn too_large<T>() -> Outcome<T> {
-    unknown("the value is too large or too deeply nested to be computed")
+fn too_large<T>() -> Result<T, Stop> {
+    Err(Stop::unknown(
+        "the value is too large or too deeply nested to be computed",
+    ))
 }
 
 /// Parses an integer in plain digits.
-pub(crate) fn integer(text: &str) -> Option<i64> {
+pub(crate) fn parse_exact_integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit())
         && (digits == text || !digits.starts_with('0'));
@@ -118,7 +117,7 @@ impl Value {
     }
 
     /// A string of pieces. No two neighbours are [`Piece::Text`].
-    pub(crate) fn pieces(pieces: Vec<Piece>) -> Outcome {
+    pub(crate) fn pieces(pieces: Vec<Piece>) -> Result<Value, Stop> {
         let value = match pieces.as_slice() {
             [] => Self::string(""),
             [Piece::Text(text)] => Self::string(text.as_str()),
@@ -136,17 +135,19 @@ impl Value {
         Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
     }
 
-    pub(crate) fn list(items: Vec<Self>) -> Outcome {
+    pub(crate) fn list(items: Vec<Self>) -> Result<Value, Stop> {
         let facts = Facts::of(items.iter(), 0)?;
         Ok(Self::List(Arc::new(Collection { items, facts })))
     }
 
     /// A list of strings.
-    pub(crate) fn strings(texts: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Outcome {
+    pub(crate) fn strings(
+        texts: impl IntoIterator<Item = impl Into<Arc<str>>>,
+    ) -> Result<Value, Stop> {
         Self::list(texts.into_iter().map(Self::string).collect())
     }
 
-    pub(crate) fn object(members: Members) -> Outcome {
+    pub(crate) fn object(members: Members) -> Result<Value, Stop> {
         let facts = Facts::of(members.values(), members.keys().map(String::len).sum())?;
         Ok(Self::Object(Arc::new(Collection {
             items: members,
@@ -159,7 +160,7 @@ impl Value {
     }
 
     /// Returns an error if OpenTofu, Terraform or Terragrunt would certainly fail here.
-    pub(crate) fn failed(&self) -> Outcome<()> {
+    pub(crate) fn ensure_not_failed(&self) -> Result<(), Stop> {
         match self {
             Self::Unknown(unknown) if unknown.is_failure => Err(Stop::Needs(Arc::clone(unknown))),
             _ => Ok(()),
@@ -199,21 +200,21 @@ impl Value {
     }
 
     /// Returns the value if everything in it is known.
-    pub(crate) fn known(&self) -> Outcome<&Self> {
+    pub(crate) fn known(&self) -> Result<&Self, Stop> {
         self.first_unknown()
             .map_or(Ok(self), |unknown| Err(Stop::Needs(Arc::clone(unknown))))
     }
 
     /// Returns the value if it is known; its items need not be.
-    pub(crate) fn known_itself(&self) -> Outcome<&Self> {
+    pub(crate) fn known_except_items(&self) -> Result<&Self, Stop> {
         self.hole()
             .map_or(Ok(self), |unknown| Err(Stop::Needs(Arc::clone(unknown))))
     }
 
     /// Returns the value if it can be compared: if it is known, or a text that is withheld.
-    pub(crate) fn comparable(&self) -> Outcome {
+    pub(crate) fn comparable(&self) -> Result<Value, Stop> {
         let Self::Partial(pieces) = self else {
-            return self.known_itself().cloned();
+            return self.known_except_items().cloned();
         };
         let mut text = String::new();
         for piece in pieces.iter() {
@@ -239,13 +240,16 @@ impl Value {
         }
     }
 
-    fn mismatch<T>(&self, expected: &str) -> Outcome<T> {
-        self.known_itself()?;
-        failure(format!("{expected} is needed, not {}", self.kind()))
+    fn mismatch<T>(&self, expected: &str) -> Result<T, Stop> {
+        self.known_except_items()?;
+        Err(Stop::failure(format!(
+            "{expected} is needed, not {}",
+            self.kind()
+        )))
     }
 
     /// Converts a primitive value to a string.
-    pub(crate) fn as_string(&self) -> Outcome<Arc<str>> {
+    pub(crate) fn as_string(&self) -> Result<Arc<str>, Stop> {
         match self {
             Self::String(text) => Ok(Arc::clone(text)),
             Self::Bool(value) => Ok(value.to_string().into()),
@@ -255,7 +259,7 @@ impl Value {
     }
 
     /// Converts `true`, `false` and the strings for them.
-    pub(crate) fn as_bool(&self) -> Outcome<bool> {
+    pub(crate) fn as_bool(&self) -> Result<bool, Stop> {
         match self {
             Self::Bool(value) => Ok(*value),
             Self::String(text) if matches!(&**text, "true" | "1") => Ok(true),
@@ -265,16 +269,16 @@ impl Value {
     }
 
     /// Converts an integer or a string of digits.
-    pub(crate) fn as_int(&self) -> Outcome<i64> {
+    pub(crate) fn as_int(&self) -> Result<i64, Stop> {
         match self {
             Self::Int(number) => Ok(*number),
-            Self::String(text) => match integer(text) {
+            Self::String(text) => match parse_exact_integer(text) {
                 Some(number) => Ok(number),
                 // Go also reads fractions, exponents and infinity.
                 None if text.starts_with(['i', 'I'])
                     || text.contains(|c: char| c.is_ascii_digit()) =>
                 {
-                    unknown("only integers in plain digits are computed")
+                    Err(Stop::unknown("only integers in plain digits are computed"))
                 }
                 None => self.mismatch("a number"),
             },
@@ -283,20 +287,20 @@ impl Value {
     }
 
     /// Converts an integer that is not negative.
-    pub(crate) fn as_index(&self) -> Outcome<usize> {
+    pub(crate) fn as_index(&self) -> Result<usize, Stop> {
         usize::try_from(self.as_int()?)
-            .or_else(|_| failure("an integer that is not negative is needed"))
+            .map_err(|_| Stop::failure("an integer that is not negative is needed"))
     }
 
     /// Returns the items of a list.
-    pub(crate) fn as_list(&self) -> Outcome<&[Self]> {
+    pub(crate) fn as_list(&self) -> Result<&[Self], Stop> {
         match self {
             Self::List(list) => Ok(list),
             other => other.mismatch("a list"),
         }
     }
 
-    pub(crate) fn as_object(&self) -> Outcome<&Members> {
+    pub(crate) fn as_object(&self) -> Result<&Members, Stop> {
         match self {
             Self::Object(object) => Ok(object),
             other => other.mismatch("an object"),
@@ -306,7 +310,7 @@ impl Value {
 
 /// Returns an error unless Terraform could put the values into one list without converting any: if
 /// it is one value, or all are strings, or primitive values of one kind. Null fits all.
-pub(super) fn uniform<'a, V>(values: V) -> Outcome<()>
+pub(super) fn ensure_one_type<'a, V>(values: V) -> Result<(), Stop>
 where
     V: IntoIterator<Item = &'a Value, IntoIter: Clone>,
 {
@@ -319,7 +323,9 @@ where
     match kinds(values).as_slice() {
         ["a string" | "a bool" | "a number" | "unknown"] | ["a string", "unknown"] => Ok(()),
         _ if is_single => Ok(()),
-        _ => unknown("conversions to a common type are not computed"),
+        _ => Err(Stop::unknown(
+            "conversions to a common type are not computed",
+        )),
     }
 }
 
@@ -334,13 +340,13 @@ pub(super) fn kinds<'a>(values: impl IntoIterator<Item = &'a Value>) -> Vec<&'st
 }
 
 /// Whether two values are equal. Only primitive values are compared.
-pub(super) fn equals(left: &Value, right: &Value) -> Outcome<bool> {
+pub(super) fn equals(left: &Value, right: &Value) -> Result<bool, Stop> {
     let left = left.comparable()?;
     let right = right.comparable()?;
     if left.is_primitive() && right.is_primitive() || left.is_null() || right.is_null() {
         return Ok(left == right);
     }
-    unknown("lists and objects are not compared")
+    Err(Stop::unknown("lists and objects are not compared"))
 }
 
 impl Value {

@@ -3,7 +3,7 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
 
-use super::value::{Members, Outcome, Value, integer, unknown};
+use super::value::{Members, Stop, Value, parse_exact_integer};
 
 /// Longest text that is parsed, in bytes.
 const MAX_LENGTH: usize = 1 << 20;
@@ -18,7 +18,7 @@ struct Reader<'a> {
 }
 
 /// Parses a document.
-pub(super) fn decode(text: &str) -> Outcome {
+pub(super) fn decode(text: &str) -> Result<Value, Stop> {
     if text.len() > MAX_LENGTH {
         return not_read();
     }
@@ -37,12 +37,12 @@ pub(super) fn decode(text: &str) -> Outcome {
     }
 }
 
-fn not_read<T>() -> Outcome<T> {
-    unknown("this YAML is not read")
+fn not_read<T>() -> Result<T, Stop> {
+    Err(Stop::unknown("this YAML is not read"))
 }
 
 impl<'a> Reader<'a> {
-    fn next(&mut self) -> Outcome<Event<'a>> {
+    fn next(&mut self) -> Result<Event<'a>, Stop> {
         self.events
             .next()
             .and_then(Result::ok)
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
 
     /// Reads the value that begins with an event. In the events, `0, None` means that the value has
     /// no anchor and no tag.
-    fn node(&mut self, event: Event<'a>, depth: usize) -> Outcome {
+    fn node(&mut self, event: Event<'a>, depth: usize) -> Result<Value, Stop> {
         self.values += 1;
         if depth > MAX_DEPTH || self.values > MAX_VALUES {
             return not_read();
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
 
 /// A scalar. Without quotes, `yes`, `012`, `1_000`, `1:30`, `2001-01-01` and the like depend on the
 /// version of YAML.
-fn scalar(text: &str, style: ScalarStyle) -> Outcome {
+fn scalar(text: &str, style: ScalarStyle) -> Result<Value, Stop> {
     const BOOLS: [&str; 6] = ["y", "yes", "on", "n", "no", "off"];
     if style != ScalarStyle::Plain {
         return Ok(Value::string(text));
@@ -106,7 +106,7 @@ fn scalar(text: &str, style: ScalarStyle) -> Outcome {
         "" | "~" | "null" => Ok(Value::Null),
         "true" => Ok(Value::Bool(true)),
         "false" => Ok(Value::Bool(false)),
-        _ if integer(text).is_some()
+        _ if parse_exact_integer(text).is_some()
             && (text == "0" || !text.trim_start_matches('-').starts_with('0')) =>
         {
             text.parse()

@@ -7,7 +7,7 @@ use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::expression::Evaluator;
 use crate::hcl::evaluate::functions;
-use crate::hcl::evaluate::value::{Outcome, Stop, Value};
+use crate::hcl::evaluate::value::{Stop, Value};
 
 #[derive(serde::Deserialize)]
 struct Recorded {
@@ -22,16 +22,16 @@ const FAILS: &str = "\"(fails)\"";
 fn evaluate(text: &str) -> Value {
     let (allowance, variables) = (Allowance::default(), BTreeMap::new());
     let file = SourceFile::new("value", text);
-    let place = |span| Some(Location::new(&file, span));
+    let location_of = |span| Some(Location::new(&file, span));
     let evaluator = Evaluator {
-        place: &place,
+        location_of: &location_of,
         ..Evaluator::new(&allowance, &variables)
     };
     evaluator.evaluate(&hcl_edit::parser::parse_expr(text).unwrap())
 }
 
 /// The value as JSON.
-pub(crate) fn shown(value: &Value) -> Outcome<String> {
+pub(crate) fn shown(value: &Value) -> Result<String, Stop> {
     Ok(functions::call("jsonencode", std::slice::from_ref(value))?
         .as_string()?
         .to_string())
@@ -59,7 +59,9 @@ fn no_known_value_differs_from_terraforms() {
                 }
             }
             Err(stop) => {
-                *unknown.entry(stop.at(|| None).reason.clone()).or_default() += 1;
+                *unknown
+                    .entry(stop.into_unknown_at(|| None).reason.clone())
+                    .or_default() += 1;
             }
         }
     }

@@ -176,7 +176,7 @@ fn render<'a>(
     let rendered = Evaluator::without_functions(&allowance, &values).render(template);
     match rendered.and_then(|value| value.as_string()) {
         Ok(text) => Ok(text.to_string()),
-        Err(stop) => Err(stop.at(|| None).to_string()),
+        Err(stop) => Err(stop.into_unknown_at(|| None).to_string()),
     }
 }
 

@@ -382,7 +382,7 @@ impl Moving<'_> {
                 return Edit::NotRequested;
             }
             let rewritten = module_edit::constraints(self.call, version, |text| {
-                rewrite::allowing(text, version)
+                rewrite::list_allowing(text, version)
             });
             match rewritten {
                 Ok(call) => edited = call,

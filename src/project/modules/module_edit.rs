@@ -73,7 +73,7 @@ pub(in crate::project) fn constraints(
 ) -> Result<EditedCall, &'static str> {
     const FORM: &str = "only its version may change, not its form";
     is_own(call)?;
-    let location = rewrite::plain(call.version.as_ref().ok_or("the call has none")?)?;
+    let location = rewrite::editable_string(call.version.as_ref().ok_or("the call has none")?)?;
     let new = new(&location.file.text[location.span.clone()]).ok_or(FORM)?;
     // The tool reads the new text, so that the text is what must allow the version.
     let constraints = ConstraintList::parse_for_module(&new).map_err(|_| "it cannot be read")?;
@@ -182,7 +182,7 @@ impl WrittenSource {
     /// # Errors
     /// The reason why the source cannot be edited.
     fn read(location: &Location) -> Result<Self, &'static str> {
-        let text = rewrite::plain(location)?;
+        let text = rewrite::editable_string(location)?;
         // The comment names a branch or tag only beside a commit or a digest.
         let is_named = !is_json(location) && is_pinned(&text.file.text[text.span.clone()]);
         let name = if is_named {

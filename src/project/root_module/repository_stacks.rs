@@ -91,7 +91,7 @@ impl RepositoryStacks {
         &self,
         directory: &Path,
     ) -> std::result::Result<&GeneratedUnit, Unknown> {
-        self.units.at(directory, &self.repository)
+        self.units.unit_at(directory, &self.repository)
     }
 
     /// Whether stacks generate copies of a directory, which is given without symbolic links.

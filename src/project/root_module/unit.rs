@@ -17,7 +17,7 @@ use crate::diagnostic::words::first_few;
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, Location, Message, Result, RunOption, Severity, SourceFile,
 };
-use crate::hcl::code_lines::{CodeLine, code, code_lines};
+use crate::hcl::code_lines::{CodeLine, code_lines, code_without_space};
 use crate::lockfile::{LOCK_FILE_NAME, UNIT_ADDRESS};
 use crate::modules::fetched::FetchedModule;
 use crate::project::reviewed_change::ReviewedChange;
@@ -533,7 +533,7 @@ impl FileLines {
     /// generates a file, because any part of it may decide on the file. The path without a text.
     fn text_around(&mut self, location: &Location) -> String {
         let text = &location.file.text;
-        let own = code(&text[location.span.clone()]);
+        let own = code_without_space(&text[location.span.clone()]);
         if own.is_empty() {
             return location.path().display().to_string();
         }
@@ -552,7 +552,7 @@ impl FileLines {
             if line.is_text {
                 block.push_str(&line.code);
             } else {
-                block.push_str(&code(&line.code));
+                block.push_str(&code_without_space(&line.code));
             }
             block.push('\n');
         }

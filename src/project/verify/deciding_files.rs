@@ -18,7 +18,7 @@ use super::local_repositories;
 use crate::configuration::{STORES, StateStorage, is_part_of_configuration};
 use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
-use crate::hcl::code_lines::{code, code_lines};
+use crate::hcl::code_lines::{code_lines, code_without_space};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use crate::project::reviewed_change::{ReviewedChange, file_name};
 use crate::provider::Dialect;
@@ -335,7 +335,7 @@ impl ChangedFile<'_> {
         };
         let [before, now] = [before, now].map(|bytes| String::from_utf8_lossy(bytes));
         if self.kind.is_hcl() {
-            return code(&before) == code(&now);
+            return code_without_space(&before) == code_without_space(&now);
         }
         before.lines().eq(now.lines())
     }
@@ -762,7 +762,7 @@ fn generating_lines(bytes: Option<&[u8]>) -> Option<Vec<String>> {
     for line in code_lines(&text).ok()? {
         let is_stack = line.block.starts_with("stack ") || line.block.starts_with("stack{");
         if !line.code.is_empty() && !is_stack {
-            lines.push(code(&line.code));
+            lines.push(code_without_space(&line.code));
         }
     }
     Some(lines)

@@ -8,7 +8,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::evaluation::Evaluation;
-use super::unit::{GeneratedFile, read_in};
+use super::unit::{GeneratedFile, read_unit};
 use super::{Repository, Unit, WorkingDirectory, working_directory};
 use crate::system::{self, canonicalize};
 
@@ -65,7 +65,7 @@ impl Tree {
 
     fn read(&self, directory: &str) -> Result<Unit, super::Unknown> {
         let repository = self.repository();
-        read_in(
+        read_unit(
             &Evaluation::new(&repository, &self.environment),
             &self.root().join(directory),
         )

@@ -1,4 +1,4 @@
-//! The result of an evaluation: a value, or why there is none.
+//! Reasons why an evaluation has no value.
 
 use std::sync::Arc;
 
@@ -42,12 +42,22 @@ pub(crate) enum Stop {
     Failure(String),
 }
 
-/// The result of a function or an operator.
-pub(crate) type Outcome<T> = Result<T, Stop>;
-
 impl Stop {
-    /// Converts to an unknown value at a location.
-    pub(crate) fn at(self, location: impl FnOnce() -> Option<Location>) -> Arc<Unknown> {
+    /// A value that the evaluator, a function or an operator does not know.
+    pub(crate) fn unknown(reason: impl Into<String>) -> Self {
+        Self::Unknown(reason.into())
+    }
+
+    /// A failure of OpenTofu, Terraform or Terragrunt, too.
+    pub(crate) fn failure(reason: impl Into<String>) -> Self {
+        Self::Failure(reason.into())
+    }
+
+    /// Converts to an unknown value at a location. A value that was unknown before keeps its own.
+    pub(crate) fn into_unknown_at(
+        self,
+        location: impl FnOnce() -> Option<Location>,
+    ) -> Arc<Unknown> {
         match self {
             Self::Needs(unknown) => unknown,
             Self::Unknown(reason) => Arc::new(Unknown::new(reason, location())),
@@ -57,14 +67,4 @@ impl Stop {
             }),
         }
     }
-}
-
-/// Returns [`Stop::Failure`].
-pub(crate) fn failure<T>(reason: impl Into<String>) -> Outcome<T> {
-    Err(Stop::Failure(reason.into()))
-}
-
-/// Returns [`Stop::Unknown`].
-pub(crate) fn unknown<T>(reason: impl Into<String>) -> Outcome<T> {
-    Err(Stop::Unknown(reason.into()))
 }
