@@ -73,27 +73,27 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
     let mut first_style: Option<MarkerStyle> = None;
     let mut section = Section::Common;
     let mut last_opening = 0..0;
-    let mut size = MARKER_SIZE;
+    let mut conflict_size = MARKER_SIZE;
     let mut start = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        let place = start..start + line.len();
-        start = place.end;
-        let marker = match marker(line) {
-            Some(marker) if section == Section::Common || marker.size == size => marker,
+        let span = start..start + line.len();
+        start = span.end;
+        let marker = match parse_marker(line) {
+            Some(marker) if section == Section::Common || marker.size == conflict_size => marker,
             // Within a conflict, markers of another size are text: git shows conflicts of the
             // ancestors so.
             _ => {
-                sides.add(section, line);
+                sides.add_line(section, line);
                 continue;
             }
         };
         section = match (section, marker.character) {
             (Section::Common, b'<') => {
-                last_opening = place;
-                size = marker.size;
+                last_opening = span;
+                conflict_size = marker.size;
                 // The markers of a merge that leaves conflicts look like the first ones.
                 first_style.get_or_insert(MarkerStyle {
-                    size,
+                    size: marker.size,
                     ours: marker.label,
                     theirs: String::new(),
                 });
@@ -113,11 +113,15 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
                 }
                 Section::Common
             }
-            _ => return Err(misplaced(path, bytes, place, "unexpected conflict marker").into()),
+            _ => {
+                return Err(
+                    misplaced_marker(path, bytes, span, "unexpected conflict marker").into(),
+                );
+            }
         };
     }
     if section != Section::Common {
-        return Err(misplaced(path, bytes, last_opening, "this conflict has no end").into());
+        return Err(misplaced_marker(path, bytes, last_opening, "this conflict has no end").into());
     }
     match first_style {
         Some(style) => Ok(Some(Sides { style, ..sides })),
@@ -127,7 +131,7 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
 
 impl Sides {
     /// Adds a line to the side of its section, or to all sides.
-    fn add(&mut self, section: Section, line: &[u8]) {
+    fn add_line(&mut self, section: Section, line: &[u8]) {
         for (text, own) in [
             (&mut self.ours, Section::Ours),
             (&mut self.base, Section::Base),
@@ -140,14 +144,14 @@ impl Sides {
     }
 }
 
-fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diagnostic {
+fn misplaced_marker(path: &Path, bytes: &[u8], marker: Range<usize>, text: &str) -> Diagnostic {
     // To replace bytes that are not UTF-8 may move the place by a few bytes, but not out of the
     // text.
     let file = SourceFile::new(path, String::from_utf8_lossy(bytes));
-    let line_end = place.start + bytes[place.clone()].trim_ascii_end().len();
+    let line_end = marker.start + bytes[marker.clone()].trim_ascii_end().len();
 
     Diagnostic::error(Code::ConflictMarkers, "the conflict markers do not match")
-        .at(Location::new(&file, place.start..line_end), text)
+        .at(Location::new(&file, marker.start..line_end), text)
         .help(TAKE_ONE_SIDE)
 }
 
@@ -160,7 +164,7 @@ struct Marker {
 
 /// Parses a line such as `<<<<<<< ours`. Outside of comments, no line of a lock file starts with
 /// one of these characters.
-fn marker(line: &[u8]) -> Option<Marker> {
+fn parse_marker(line: &[u8]) -> Option<Marker> {
     let character = *line.first().filter(|byte| b"<|=>".contains(byte))?;
     let size = line.iter().take_while(|byte| **byte == character).count();
     let rest = line[size..].trim_ascii_end();

@@ -79,11 +79,12 @@ pub trait EntryKind: Clone + fmt::Debug + Eq + Send + Sync {
     /// Whether two entries with the same address are for the same release and may share hashes.
     fn is_same_release(&self, other: &Self) -> bool;
 
-    /// An entry that two sides changed, with these hashes. Both sides are for the same release.
+    /// Merges an entry that two sides changed. Both sides are for the same release, and the merged
+    /// entry has these hashes.
     ///
     /// # Errors
     /// The sides exclude each other.
-    fn merged(
+    fn merge_same_release(
         base: Option<&Self>,
         ours: &Self,
         theirs: &Self,
@@ -119,7 +120,7 @@ pub trait EntryKind: Clone + fmt::Debug + Eq + Send + Sync {
 
     /// Reads the values of an entry, and reports their defects. Missing values were reported
     /// before.
-    fn read(
+    fn read_values(
         name: &str,
         values: PerAttribute<Text<'_>>,
         hashes: BTreeSet<Hash>,

@@ -56,7 +56,7 @@ pub type ModuleLockFile = LockFileOf<LockedModule>;
 pub struct LockFileOf<T: EntryKind> {
     pub(super) file: Arc<SourceFile>,
     /// The byte order mark that the file begins with; empty without one.
-    pub(super) mark: &'static [u8],
+    pub(super) byte_order_mark: &'static [u8],
     pub(super) dialect: Dialect,
     pub(super) locks: LocksOf<T>,
     pub(super) entries: Vec<Entry<T>>,
@@ -128,7 +128,7 @@ impl<T: EntryKind> LockFileOf<T> {
     pub fn empty(path: &Path, dialect: Dialect) -> Self {
         Self {
             file: SourceFile::new(path, ""),
-            mark: &[],
+            byte_order_mark: &[],
             dialect,
             locks: LocksOf::<T>::new(),
             entries: Vec::new(),
@@ -155,7 +155,7 @@ impl<T: EntryKind> LockFileOf<T> {
 
     /// The bytes that were read, with a byte order mark if there was one.
     pub fn bytes(&self) -> Vec<u8> {
-        [self.mark, self.file.text.as_bytes()].concat()
+        [self.byte_order_mark, self.file.text.as_bytes()].concat()
     }
 
     /// The text that locations refer to, which is without a byte order mark.
@@ -163,10 +163,10 @@ impl<T: EntryKind> LockFileOf<T> {
         &self.file
     }
 
-    /// The lines with a comment only, in file order.
+    /// The lines with a comment only, in file order, each with the entry that it belongs to.
     pub(crate) fn comment_lines(&self) -> Vec<CommentLine<'_, T>> {
-        let mut lines: Vec<CommentLine<'_, T>> = Vec::new();
-        // The entry of the lines before this index is known.
+        let mut comments: Vec<CommentLine<'_, T>> = Vec::new();
+        // Number of comments whose entry is known, or that belong to none.
         let mut settled = 0;
         let mut start = 0;
         for line in self.file.text.split_inclusive('\n') {
@@ -174,7 +174,7 @@ impl<T: EntryKind> LockFileOf<T> {
             let first = start + line.len() - line.trim_start().len();
             if text.starts_with('#') || text.starts_with("//") {
                 let location = Location::new(&self.file, first..first + text.len());
-                lines.push(CommentLine {
+                comments.push(CommentLine {
                     text,
                     location,
                     entry: None,
@@ -182,17 +182,19 @@ impl<T: EntryKind> LockFileOf<T> {
             } else {
                 // Comments belong to the entry that starts on the next line. A blank line between
                 // them ends this.
-                let entry = self
-                    .entry_at(first)
-                    .filter(|entry| !text.is_empty() && entry.layout.span.start == first);
-                lines[settled..]
-                    .iter_mut()
-                    .for_each(|line| line.entry = entry);
-                settled = lines.len();
+                if !text.is_empty()
+                    && let Some(entry) = self.entry_at(first)
+                    && entry.layout.span.start == first
+                {
+                    for comment in &mut comments[settled..] {
+                        comment.entry = Some(entry);
+                    }
+                }
+                settled = comments.len();
             }
             start += line.len();
         }
-        lines
+        comments
     }
 
     /// The text of the entry that a place in it is in.

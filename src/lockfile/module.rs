@@ -109,8 +109,9 @@ impl EntryKind for LockedModule {
             == (&other.source, &other.version, &other.package)
     }
 
-    /// A package has one hash of each scheme, whatever the platform.
-    fn merged(
+    /// A package has one hash of each scheme, whatever the platform, so two different ones of a
+    /// scheme are a conflict.
+    fn merge_same_release(
         base: Option<&Self>,
         ours: &Self,
         theirs: &Self,
@@ -160,30 +161,32 @@ impl EntryKind for LockedModule {
             "{:?} is not the path of a module call, such as network.endpoints",
             label.value
         );
-        problems.syntax_error(label.span.clone(), message);
+        problems.report_syntax_error(label.span.clone(), message);
         None
     }
 
-    fn read(
+    fn read_values(
         name: &str,
         [source, version, constraints, package]: PerAttribute<Text<'_>>,
         hashes: BTreeSet<Hash>,
         problems: &mut Problems,
     ) -> Option<Self> {
         // The problems of all values are reported before the entry is refused.
-        let source_address = source.map(|text| read_source(text, "source", name, problems));
-        let version_number = version.map(|text| problems.version(text, name));
-        let constraint_list = constraints
-            .and_then(|text| problems.constraints(text, name, ConstraintList::parse_for_module));
-        let package_address = package.map(|text| read_source(text, "package", name, problems));
+        let source_address = source.and_then(|text| read_source(text, "source", name, problems));
+        let has_version = version.is_some();
+        let version_number = version.and_then(|text| problems.read_version(text, name));
+        let constraint_list = constraints.and_then(|text| {
+            problems.read_constraints(text, name, ConstraintList::parse_for_module)
+        });
+        let package_address = package.and_then(|text| read_source(text, "package", name, problems));
+        if has_version && version_number.is_none() {
+            return None;
+        }
         Some(Self {
-            source: source_address??,
-            version: match version_number {
-                Some(version) => Some(version?),
-                None => None,
-            },
+            source: source_address?,
+            version: version_number,
             constraints: constraint_list.unwrap_or_default(),
-            package: package_address??,
+            package: package_address?,
             hashes,
         })
     }
@@ -258,7 +261,7 @@ fn read_source(
     if value.is_empty() || value.trim() != value || value.contains(char::is_control) {
         let message =
             format!("the {attribute} of {name} cannot be the address of a module: {value:?}");
-        problems.syntax_error(text.span, message);
+        problems.report_syntax_error(text.span, message);
         return None;
     }
     Some(text.value.into_owned())

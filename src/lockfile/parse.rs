@@ -55,7 +55,14 @@ pub(super) fn parse_with<T: EntryKind>(
     bytes: &[u8],
     dialect: Dialect,
 ) -> Parsed<T> {
-    read_lock_file(entries_if_canonical, path, bytes, dialect, None).finish(bytes)
+    let reader = read_lock_file(
+        entries_if_canonical,
+        path,
+        bytes,
+        dialect,
+        OtherForms::Report,
+    );
+    reader.finish(bytes)
 }
 
 /// Returns the values that are not in canonical form, and the file. Other problems are not
@@ -65,24 +72,35 @@ pub(super) fn values_to_repair<T: EntryKind>(
     bytes: &[u8],
     dialect: Dialect,
 ) -> (Arc<SourceFile>, Vec<ValueRepair>) {
-    let repairs = Some(Vec::new());
-    let reader: Reader<T> =
-        read_lock_file(entries_if_canonical::<T>, path, bytes, dialect, repairs);
+    let reader: Reader<T> = read_lock_file(
+        entries_if_canonical::<T>,
+        path,
+        bytes,
+        dialect,
+        OtherForms::Collect,
+    );
     let Problems { file, repairs, .. } = reader.problems;
     (file, repairs.unwrap_or_default())
+}
+
+/// Handling of values that are not in canonical form.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OtherForms {
+    Report,
+    /// [`Problems::repairs`] collects them.
+    Collect,
 }
 
 /// Reads the entries and the problems of a lock file.
 ///
 /// `entries_if_canonical` returns the entries of a text in canonical form without hcl-edit, which
-/// takes much longer; every other text is parsed. With `repairs`, values that are not in canonical
-/// form are collected there instead of reported.
+/// takes much longer; every other text is parsed.
 fn read_lock_file<T: EntryKind>(
     entries_if_canonical: impl Fn(&str) -> Option<Vec<RawEntry<'_>>>,
     path: &Path,
     bytes: &[u8],
     dialect: Dialect,
-    repairs: Option<Vec<ValueRepair>>,
+    other_forms: OtherForms,
 ) -> Reader<T> {
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let decoded = std::str::from_utf8(text);
@@ -95,7 +113,10 @@ fn read_lock_file<T: EntryKind>(
         problems: Problems {
             file,
             remedy: T::remedy(),
-            repairs,
+            repairs: match other_forms {
+                OtherForms::Report => None,
+                OtherForms::Collect => Some(Vec::new()),
+            },
             canonical_help: T::CANONICAL_HELP,
             diagnostics: Vec::new(),
         },
@@ -114,19 +135,19 @@ fn read_lock_file<T: EntryKind>(
             };
             reader
                 .problems
-                .syntax_error(start..start, format!("the lock file is {encoding}"));
+                .report_syntax_error(start..start, format!("the lock file is {encoding}"));
             return reader;
         }
     };
     // Without Git LFS, a checkout has a pointer in place of the file.
     if is_lfs_pointer(bytes) {
-        reader.problems.lfs_pointer();
+        reader.problems.report_lfs_pointer();
         return reader;
     }
     match entries_if_canonical(text) {
         Some(entries) => {
             for entry in entries {
-                reader.read_canonical(entry);
+                reader.read_canonical_entry(entry);
             }
         }
         None => reader.parse_text(text),
@@ -160,19 +181,19 @@ impl<T: EntryKind> Reader<T> {
                 .map(|label| label.location.span.start)
         });
         // A warning, such as that of an ignored block, does not make the file unusable.
-        let failed = diagnostics
+        let has_error = diagnostics
             .iter()
             .any(|diagnostic| diagnostic.severity == Severity::Error);
-        if failed {
+        if has_error {
             return Parsed {
                 lock_file: None,
                 diagnostics,
             };
         }
 
-        let mut mark: &'static [u8] = &[];
+        let mut byte_order_mark: &'static [u8] = &[];
         if bytes.starts_with(BYTE_ORDER_MARK) {
-            mark = BYTE_ORDER_MARK;
+            byte_order_mark = BYTE_ORDER_MARK;
         }
         let mut locks = BTreeMap::new();
         let mut indexes = BTreeMap::new();
@@ -183,7 +204,7 @@ impl<T: EntryKind> Reader<T> {
         Parsed {
             lock_file: Some(LockFileOf {
                 file,
-                mark,
+                byte_order_mark,
                 dialect: self.dialect,
                 locks,
                 indexes,
@@ -197,30 +218,32 @@ impl<T: EntryKind> Reader<T> {
 
     /// Reports git's conflict markers, which would otherwise be a syntax error somewhere near.
     /// Returns whether there are any.
-    fn report_conflicts(&mut self) -> bool {
-        let kinds = ["<", ">"].map(|character| character.repeat(MARKER_SIZE));
+    fn report_conflict_markers(&mut self) -> bool {
+        let opening = "<".repeat(MARKER_SIZE);
+        let closing = ">".repeat(MARKER_SIZE);
+        let mut first_marker = None;
+        let mut conflicts = 0;
         let mut start = 0;
-        let mut markers = Vec::new();
         for line in self.problems.file.text.split_inclusive('\n') {
-            if let Some(kind) = kinds.iter().find(|marker| line.starts_with(*marker)) {
-                markers.push((kind, start..start + line.trim_end().len()));
+            if line.starts_with(&opening) {
+                conflicts += 1;
+            }
+            if line.starts_with(&opening) || line.starts_with(&closing) {
+                first_marker.get_or_insert(start..start + line.trim_end().len());
             }
             start += line.len();
         }
-        let Some((_, first)) = markers.first() else {
+        let Some(first_marker) = first_marker else {
             return false;
         };
-        let count = markers
-            .iter()
-            .filter(|(kind, _)| *kind == &kinds[0])
-            .count();
         let help = self.help_for_conflicts();
         let diagnostic = Diagnostic::error(
             Code::ConflictMarkers,
             "the lock file contains git conflict markers",
         )
-        .at(self.problems.location(first.clone()), "the first of them")
-        .note(format!("conflicts in the file: {}", count.max(1)))
+        .at(self.problems.location(first_marker), "the first of them")
+        // A closing marker alone is the rest of a conflict.
+        .note(format!("conflicts in the file: {}", conflicts.max(1)))
         .help(help);
         self.problems.diagnostics.push(diagnostic);
         true
@@ -277,18 +300,18 @@ impl<T: EntryKind> Reader<T> {
 
     /// Parses a text with hcl-edit, and reads its entries.
     fn parse_text(&mut self, text: &str) {
-        if self.report_conflicts() {
+        if self.report_conflict_markers() {
             return;
         }
         if let Some(fault) = scan::find_lone_return(text.as_bytes()) {
             let message = format!("the lock file cannot be parsed: {}", fault.message);
-            return self.problems.syntax_error(fault.span, message);
+            return self.problems.report_syntax_error(fault.span, message);
         }
         match parse::body(text) {
-            Ok(body) => self.read_file(&body),
+            Ok(body) => self.read_body(&body),
             Err(error) => {
                 let start = error.location().offset();
-                self.problems.syntax_error(
+                self.problems.report_syntax_error(
                     start..start,
                     format!("the lock file cannot be parsed: {}", error.message()),
                 );
@@ -297,14 +320,14 @@ impl<T: EntryKind> Reader<T> {
     }
 
     /// Reads an entry of a text in canonical form.
-    fn read_canonical(&mut self, written: RawEntry<'_>) {
+    fn read_canonical_entry(&mut self, written: RawEntry<'_>) {
         let span = written.span.clone();
         let entry = self.read_entry(written);
         self.blocks.push(TopLevelBlock { span, entry });
     }
 
     /// Reads the entries of a parsed file, and reports everything beside them.
-    fn read_file(&mut self, body: &Body) {
+    fn read_body(&mut self, body: &Body) {
         for structure in body {
             let span = span_of(structure);
             match structure {
@@ -345,7 +368,7 @@ impl<T: EntryKind> Reader<T> {
                 "unknown block type {name}: a lock file contains {} blocks only",
                 T::BLOCK
             );
-            self.problems.syntax_error(span, message);
+            self.problems.report_syntax_error(span, message);
         }
     }
 
@@ -380,7 +403,8 @@ impl<T: EntryKind> Reader<T> {
                         "unknown block {}: an entry contains no blocks",
                         inner.ident.as_str()
                     );
-                    self.problems.syntax_error(span_of(&inner.ident), message);
+                    self.problems
+                        .report_syntax_error(span_of(&inner.ident), message);
                 }
             }
         }
@@ -401,7 +425,7 @@ impl<T: EntryKind> Reader<T> {
         if !T::KEEPS_UNKNOWN_ATTRIBUTES {
             return self
                 .problems
-                .syntax_error(span, format!("unknown attribute {unknown}: {expected}"));
+                .report_syntax_error(span, format!("unknown attribute {unknown}: {expected}"));
         }
         let message = format!("unknown attribute {unknown} is ignored: {expected}");
         let warning =
@@ -417,7 +441,7 @@ impl<T: EntryKind> Reader<T> {
             keyword,
             label,
             attributes,
-            hashes,
+            hashes: hash_list,
             unknown_attributes,
         } = written;
 
@@ -433,13 +457,13 @@ impl<T: EntryKind> Reader<T> {
                     None => keyword.clone(),
                 };
                 self.problems
-                    .syntax_error(span, format!("the entry of {name} has no {}", rule.name));
+                    .report_syntax_error(span, format!("the entry of {name} has no {}", rule.name));
             }
         }
 
         let mut located_hashes = Vec::new();
         let mut hashes_layout = None;
-        if let Some(list) = hashes {
+        if let Some(list) = hash_list {
             hashes_layout = Some(list.layout);
             for text in list.value {
                 located_hashes.extend(self.read_hash(text));
@@ -455,8 +479,11 @@ impl<T: EntryKind> Reader<T> {
                 values[index] = value;
             }
         }
-        let accepted = located_hashes.iter().map(|(hash, _)| hash.clone());
-        let locked = T::read(&name, values, accepted.collect(), &mut self.problems);
+        let hashes = located_hashes
+            .iter()
+            .map(|(hash, _)| hash.clone())
+            .collect();
+        let locked = T::read_values(&name, values, hashes, &mut self.problems);
 
         // All problems of the entry are reported by now.
         let label = label.as_ref()?;
@@ -491,7 +518,8 @@ impl<T: EntryKind> Reader<T> {
             T::BLOCK,
             T::LABEL
         );
-        self.problems.syntax_error(span_of(&block.ident), message);
+        self.problems
+            .report_syntax_error(span_of(&block.ident), message);
         None
     }
 
@@ -502,7 +530,7 @@ impl<T: EntryKind> Reader<T> {
             Err(error) => {
                 let help = Help::text("remove the hash, then run: ").and(T::remedy());
                 self.problems
-                    .error(Code::MalformedHash, text.span, error.to_string(), help);
+                    .report_error(Code::MalformedHash, text.span, error.to_string(), help);
                 None
             }
         }
@@ -530,7 +558,7 @@ impl<T: EntryKind> Reader<T> {
         let Expression::Array(array) = &attribute.value else {
             let message = format!("the hashes of {name} must be a list of strings");
             self.problems
-                .syntax_error(span_of(&attribute.value), message);
+                .report_syntax_error(span_of(&attribute.value), message);
             return Attribute {
                 layout,
                 value: Vec::new(),
@@ -540,7 +568,7 @@ impl<T: EntryKind> Reader<T> {
             let message =
                 format!("the hashes of {name} must contain at least one hash or be omitted");
             self.problems
-                .syntax_error(span_of(&attribute.value), message);
+                .report_syntax_error(span_of(&attribute.value), message);
         }
         let value = array
             .iter()
@@ -559,8 +587,10 @@ impl<T: EntryKind> Reader<T> {
                 span,
             }),
             _ => {
-                self.problems
-                    .syntax_error(span, format!("{what} must be a quoted string on one line"));
+                self.problems.report_syntax_error(
+                    span,
+                    format!("{what} must be a quoted string on one line"),
+                );
                 None
             }
         }

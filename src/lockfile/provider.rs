@@ -104,7 +104,7 @@ impl EntryKind for LockedProvider {
     }
 
     /// Unites the terms of the constraints, except for terms of the base that one side removed.
-    fn merged(
+    fn merge_same_release(
         base: Option<&Self>,
         ours: &Self,
         theirs: &Self,
@@ -150,25 +150,25 @@ impl EntryKind for LockedProvider {
                 let message = format!("provider {:?}: {error}", label.value);
                 match &error {
                     AddressError::NotCanonical(canonical) => {
-                        problems.address_not_canonical(label, message, canonical);
+                        problems.report_other_address(label, message, canonical);
                     }
-                    _ => problems.syntax_error(label.span.clone(), message),
+                    _ => problems.report_syntax_error(label.span.clone(), message),
                 }
                 None
             }
         }
     }
 
-    fn read(
+    fn read_values(
         name: &str,
         [version, constraints, ..]: PerAttribute<Text<'_>>,
         hashes: BTreeSet<Hash>,
         problems: &mut Problems,
     ) -> Option<Self> {
         // The problems of both values are reported before the entry is refused.
-        let version_number = version.and_then(|text| problems.version(text, name));
+        let version_number = version.and_then(|text| problems.read_version(text, name));
         let constraint_list =
-            constraints.and_then(|text| problems.constraints(text, name, str::parse));
+            constraints.and_then(|text| problems.read_constraints(text, name, str::parse));
         Some(Self {
             version: version_number?,
             constraints: constraint_list.unwrap_or_default(),

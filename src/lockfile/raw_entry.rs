@@ -78,7 +78,7 @@ impl Problems {
         Location::new(&self.file, span)
     }
 
-    pub(super) fn error(
+    pub(super) fn report_error(
         &mut self,
         code: Code,
         span: Range<usize>,
@@ -90,30 +90,31 @@ impl Problems {
             .push(Diagnostic::error(code, message).at(location, "").help(help));
     }
 
-    pub(super) fn syntax_error(&mut self, span: Range<usize>, message: impl Into<String>) {
+    pub(super) fn report_syntax_error(&mut self, span: Range<usize>, message: impl Into<String>) {
         let help = Help::text("correct the file, or remove it and run: ").and(self.remedy.clone());
-        self.error(Code::LockFileSyntax, span, message, help);
+        self.report_error(Code::LockFileSyntax, span, message, help);
     }
 
     /// Reports that the file is a pointer of Git LFS.
-    pub(super) fn lfs_pointer(&mut self) {
+    pub(super) fn report_lfs_pointer(&mut self) {
         let message = "the lock file is a pointer of Git LFS, so its entries are not here";
         let help = format!("git lfs pull; then {LFS_HELP}");
-        self.error(Code::LockFileSyntax, 0..0, message, help);
+        self.report_error(Code::LockFileSyntax, 0..0, message, help);
     }
 
     /// Reports an address whose canonical text is different.
-    pub(super) fn address_not_canonical(
+    pub(super) fn report_other_address(
         &mut self,
         found: &Text<'_>,
         message: String,
         canonical: &impl Display,
     ) {
         let change = format!("provider {:?} → \"{canonical}\"", found.value);
-        self.not_canonical(found.span.clone(), message, canonical.to_string(), change);
+        self.report_or_collect(found.span.clone(), message, canonical.to_string(), change);
     }
 
-    fn not_canonical(
+    /// Reports a value that is not in canonical form, or collects its repair.
+    fn report_or_collect(
         &mut self,
         span: Range<usize>,
         message: String,
@@ -129,11 +130,11 @@ impl Problems {
             return;
         }
         let help = Help::from(Remedy::RepairLockFile).and_text(self.canonical_help);
-        self.error(Code::NotCanonical, span, message, help);
+        self.report_error(Code::NotCanonical, span, message, help);
     }
 
     /// Reports a value whose canonical text is different.
-    pub(super) fn not_written_as(
+    pub(super) fn report_other_form(
         &mut self,
         found: &Text<'_>,
         what: &str,
@@ -145,27 +146,29 @@ impl Problems {
             found.value
         );
         let change = format!("{what}: {:?} → {canonical:?}", found.value);
-        self.not_canonical(found.span.clone(), message, canonical, change);
+        self.report_or_collect(found.span.clone(), message, canonical, change);
     }
 
-    pub(super) fn version(&mut self, text: Text<'_>, name: &str) -> Option<Version> {
+    /// Reads a version, which must be written in canonical form. `None` for any other text, which
+    /// is reported.
+    pub(super) fn read_version(&mut self, text: Text<'_>, name: &str) -> Option<Version> {
         match text.value.parse() {
             Ok(version) => Some(version),
             Err(VersionError::NotCanonical(version)) => {
-                self.not_written_as(&text, &format!("the version of {name}"), &version);
+                self.report_other_form(&text, &format!("the version of {name}"), &version);
                 None
             }
             Err(error) => {
                 let message = format!("{:?} is not a version of {name}: {error}", text.value);
-                self.syntax_error(text.span, message);
+                self.report_syntax_error(text.span, message);
                 None
             }
         }
     }
 
-    /// Reads constraints with a function for this kind of entry. They must be written in canonical
-    /// form.
-    pub(super) fn constraints(
+    /// Reads constraints, which must be written in canonical form, with a function for this kind of
+    /// entry. `None` for any other text, which is reported.
+    pub(super) fn read_constraints(
         &mut self,
         text: Text<'_>,
         name: &str,
@@ -174,7 +177,7 @@ impl Problems {
         match parse(&text.value) {
             Ok(constraints) if constraints.to_string() == text.value => Some(constraints),
             Ok(constraints) => {
-                self.not_written_as(&text, &format!("the constraints of {name}"), &constraints);
+                self.report_other_form(&text, &format!("the constraints of {name}"), &constraints);
                 None
             }
             Err(error) => {
@@ -182,7 +185,7 @@ impl Problems {
                     "the constraints {:?} of {name} cannot be read: {error}",
                     text.value
                 );
-                self.syntax_error(text.span, message);
+                self.report_syntax_error(text.span, message);
                 None
             }
         }

@@ -20,7 +20,7 @@ pub(super) fn entries_if_canonical<T: EntryKind>(text: &str) -> Option<Vec<RawEn
         if cursor.rest().is_empty() {
             return Some(entries);
         }
-        entries.push(cursor.entry::<T>()?);
+        entries.push(cursor.read_entry::<T>()?);
     }
 }
 
@@ -36,7 +36,7 @@ impl<'a> Cursor<'a> {
         &self.text[self.position..]
     }
 
-    fn take(&mut self, expected: &str) -> Option<()> {
+    fn skip(&mut self, expected: &str) -> Option<()> {
         self.rest()
             .starts_with(expected)
             .then(|| self.position += expected.len())
@@ -55,29 +55,30 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an entry: attributes in the order of [`EntryKind::ATTRIBUTES`], then the hashes.
-    fn entry<T: EntryKind>(&mut self) -> Option<RawEntry<'a>> {
+    /// `None` for any other form.
+    fn read_entry<T: EntryKind>(&mut self) -> Option<RawEntry<'a>> {
         let start = self.position;
-        self.take(T::BLOCK)?;
+        self.skip(T::BLOCK)?;
         let keyword = start..self.position;
-        self.take(" ")?;
-        let label = self.string()?;
-        self.take(" {\n")?;
+        self.skip(" ")?;
+        let label = self.read_string()?;
+        self.skip(" {\n")?;
         let mut attributes = PerAttribute::default();
         for (rule, attribute) in T::ATTRIBUTES.iter().zip(&mut attributes) {
-            match self.key(rule.name) {
-                Some(key) => *attribute = Some(self.text_attribute(key)?),
+            match self.skip_key(rule.name) {
+                Some(key) => *attribute = Some(self.read_text_attribute(key)?),
                 // The HCL parser reports the missing attribute with its position.
                 None if rule.is_required => return None,
                 None => {}
             }
         }
-        let hashes = match self.key("hashes") {
-            Some(key) => Some(self.list_attribute(key)?),
+        let hashes = match self.skip_key("hashes") {
+            Some(key) => Some(self.read_list_attribute(key)?),
             None => None,
         };
-        self.take("}")?;
+        self.skip("}")?;
         let span = start..self.position;
-        self.take("\n")?;
+        self.skip("\n")?;
         Some(RawEntry {
             span,
             keyword,
@@ -89,7 +90,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The indented name of an attribute, up to where the value starts.
-    fn key(&mut self, name: &str) -> Option<Range<usize>> {
+    fn skip_key(&mut self, name: &str) -> Option<Range<usize>> {
         let value = self
             .rest()
             .strip_prefix("  ")?
@@ -101,9 +102,9 @@ impl<'a> Cursor<'a> {
         Some(start..start + name.len())
     }
 
-    fn text_attribute(&mut self, key: Range<usize>) -> Option<Attribute<Option<Text<'a>>>> {
-        let text = self.string()?;
-        self.take("\n")?;
+    fn read_text_attribute(&mut self, key: Range<usize>) -> Option<Attribute<Option<Text<'a>>>> {
+        let text = self.read_string()?;
+        self.skip("\n")?;
         Some(Attribute {
             layout: AttributeLayout {
                 key,
@@ -114,29 +115,29 @@ impl<'a> Cursor<'a> {
     }
 
     /// A list with an item on each line, and at least one.
-    fn list_attribute(&mut self, key: Range<usize>) -> Option<Attribute<Vec<Text<'a>>>> {
+    fn read_list_attribute(&mut self, key: Range<usize>) -> Option<Attribute<Vec<Text<'a>>>> {
         let start = self.position;
-        self.take("[\n")?;
+        self.skip("[\n")?;
         let mut items = Vec::new();
-        while self.take("    ").is_some() {
-            items.push(self.string()?);
-            self.take(",\n")?;
+        while self.skip("    ").is_some() {
+            items.push(self.read_string()?);
+            self.skip(",\n")?;
         }
-        self.take("  ]")?;
+        self.skip("  ]")?;
         let layout = AttributeLayout {
             key,
             value: start..self.position,
         };
-        self.take("\n")?;
+        self.skip("\n")?;
         (!items.is_empty()).then_some(Attribute {
             layout,
             value: items,
         })
     }
 
-    fn string(&mut self) -> Option<Text<'a>> {
+    fn read_string(&mut self) -> Option<Text<'a>> {
         let start = self.position;
-        self.take("\"")?;
+        self.skip("\"")?;
         let value = &self.rest()[..memchr::memchr(b'"', self.rest().as_bytes())?];
         // The program that is shipped is built for size, and memchr for speed: a loop takes a sixth
         // of `verify -r`.
@@ -146,7 +147,7 @@ impl<'a> Cursor<'a> {
             return None;
         }
         self.position += value.len();
-        self.take("\"")?;
+        self.skip("\"")?;
         Some(Text {
             value: Cow::Borrowed(value),
             span: start..self.position,

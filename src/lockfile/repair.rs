@@ -53,7 +53,11 @@ pub fn repair_as<T: EntryKind>(path: &Path, bytes: &[u8], dialect: Dialect) -> R
         bytes.to_vec()
     } else {
         let mark = bytes.len() - file.text.len();
-        [&bytes[..mark], with_values(&file.text, &values).as_bytes()].concat()
+        [
+            &bytes[..mark],
+            with_new_values(&file.text, &values).as_bytes(),
+        ]
+        .concat()
     };
     let parsed = parse_as::<T>(path, &canonical, dialect);
     let Some(lock_file) = parsed.lock_file else {
@@ -61,15 +65,17 @@ pub fn repair_as<T: EntryKind>(path: &Path, bytes: &[u8], dialect: Dialect) -> R
     };
 
     for entry in lock_file.entries() {
-        repairs.extend(order(entry, dialect));
+        repairs.extend(repair_of_order(entry, dialect));
     }
     repairs.sort_by_key(|repair| repair.location.span.start);
-    let bytes = sorted(&lock_file)?;
-    Ok(Repaired { bytes, repairs })
+    Ok(Repaired {
+        bytes: bytes_with_sorted_hashes(&lock_file)?,
+        repairs,
+    })
 }
 
 /// The bytes of a lock file with sorted hashes.
-fn sorted<T: EntryKind>(lock_file: &LockFileOf<T>) -> Result<Vec<u8>> {
+fn bytes_with_sorted_hashes<T: EntryKind>(lock_file: &LockFileOf<T>) -> Result<Vec<u8>> {
     if lock_file.entries().iter().all(edit::has_sorted_hashes) {
         return Ok(lock_file.bytes());
     }
@@ -77,7 +83,7 @@ fn sorted<T: EntryKind>(lock_file: &LockFileOf<T>) -> Result<Vec<u8>> {
 }
 
 /// Replaces values in a text. All values are string literals.
-fn with_values(text: &str, values: &[ValueRepair]) -> String {
+fn with_new_values(text: &str, values: &[ValueRepair]) -> String {
     let mut sorted: Vec<_> = values.iter().collect();
     sorted.sort_by_key(|value| value.span.start);
     let mut new = String::with_capacity(text.len());
@@ -91,8 +97,9 @@ fn with_values(text: &str, values: &[ValueRepair]) -> String {
     new
 }
 
-/// The repair of a list of hashes that is unsorted or contains a hash twice.
-fn order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Repair> {
+/// The repair of a list of hashes that is unsorted or contains a hash twice; `None` for any other
+/// list.
+fn repair_of_order<T: EntryKind>(entry: &Entry<T>, dialect: Dialect) -> Option<Repair> {
     let first = entry
         .hashes
         .windows(2)

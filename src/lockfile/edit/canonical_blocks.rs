@@ -42,7 +42,7 @@ impl<T: EntryKind> CanonicalBlocks<T> {
     pub(super) fn checked_text(&self, locks: &LocksOf<T>, dialect: Dialect) -> Option<String> {
         let blocks: Vec<_> = locks
             .iter()
-            .map(|(address, locked)| self.block(address, locked))
+            .map(|(address, locked)| self.kept_or_new(address, locked))
             .collect();
         let header = header::<T>(dialect);
         let length = blocks
@@ -58,13 +58,15 @@ impl<T: EntryKind> CanonicalBlocks<T> {
         blocks.iter().all(|block| block.is_checked).then_some(text)
     }
 
-    fn block(&self, address: &T::Address, locked: &Arc<T>) -> Arc<Block<T>> {
+    /// Returns the block of an entry, which is written at most once for each entry in memory.
+    fn kept_or_new(&self, address: &T::Address, locked: &Arc<T>) -> Arc<Block<T>> {
         self.blocks.forget_more_than(MOST_KEPT);
-        let known = self.blocks.get_or_compute(&Arc::as_ptr(locked).addr(), || {
+        let kept = self.blocks.get_or_compute(&Arc::as_ptr(locked).addr(), || {
             Arc::new(Block::new(address, locked))
         });
-        if known.address == *address && Arc::ptr_eq(&known.locked, locked) {
-            return known;
+        // Providers with equal entries share one entry in memory, under several addresses.
+        if kept.address == *address && Arc::ptr_eq(&kept.locked, locked) {
+            return kept;
         }
         Arc::new(Block::new(address, locked))
     }
@@ -78,14 +80,14 @@ impl<T: EntryKind> Block<T> {
         Self {
             address: address.clone(),
             locked: Arc::clone(locked),
-            is_checked: says::<T>(text.as_bytes(), &locks),
+            is_checked: records_exactly::<T>(text.as_bytes(), &locks),
             text,
         }
     }
 }
 
-/// Parses bytes that were just written, and returns `true` if they record exactly these locks.
-pub(super) fn says<T: EntryKind>(bytes: &[u8], locks: &LocksOf<T>) -> bool {
+/// Whether bytes that were just written record exactly these locks when they are parsed again.
+pub(super) fn records_exactly<T: EntryKind>(bytes: &[u8], locks: &LocksOf<T>) -> bool {
     // Each address has its host, so defaults do not matter; in this dialect a namespace may contain
     // underscores.
     parse_as::<T>(Path::new(""), bytes, Dialect::Terraform)
@@ -167,7 +169,7 @@ mod tests {
         let null = entry("null", "3.2.4", "", &[]);
         let locks = Locks::from([gamma.clone(), null.clone()]);
         let text = canonical_text(&locks, Dialect::Tofu);
-        assert!(says(text.as_bytes(), &locks));
+        assert!(records_exactly(text.as_bytes(), &locks));
         for wrong in [
             vec![gamma.clone()],
             vec![gamma.clone(), null.clone(), entry("zeta", "1.0.0", "", &[])],
@@ -192,10 +194,13 @@ mod tests {
             vec![gamma.clone(), entry("null", "3.2.4", "", &["h1:a"])],
         ] {
             assert!(
-                !says(text.as_bytes(), &Locks::from_iter(wrong.clone())),
+                !records_exactly(text.as_bytes(), &Locks::from_iter(wrong.clone())),
                 "{wrong:?}"
             );
         }
-        assert!(!says(text.replace("version", "vision").as_bytes(), &locks));
+        assert!(!records_exactly(
+            text.replace("version", "vision").as_bytes(),
+            &locks
+        ));
     }
 }

@@ -13,7 +13,7 @@ use crate::lockfile::lock_file::TopLevelBlock;
 use crate::lockfile::{Entry, LockFileOf, SIZE_LIMIT};
 
 pub(crate) use canonical_blocks::CanonicalBlocks;
-use canonical_blocks::says;
+use canonical_blocks::records_exactly;
 
 impl<T: EntryKind> LockFileOf<T> {
     /// Returns the bytes of the file when it records `new`. Entries that do not change, comments,
@@ -41,7 +41,7 @@ impl<T: EntryKind> LockFileOf<T> {
             return Ok(self.bytes());
         }
         // A run over many root modules writes the same blocks into new files again and again.
-        if self.mark.is_empty()
+        if self.byte_order_mark.is_empty()
             && self.file.text.is_empty()
             && let Some(text) = blocks.checked_text(new, self.dialect)
         {
@@ -49,13 +49,13 @@ impl<T: EntryKind> LockFileOf<T> {
         }
         let bytes = self.within_limit(
             [
-                self.mark,
+                self.byte_order_mark,
                 self.edited_text(new, UnsortedHashes::Keep).as_bytes(),
             ]
             .concat(),
         )?;
         // The new bytes are read again, because an edit must never lose an entry or a hash.
-        if says::<T>(&bytes, new) {
+        if records_exactly::<T>(&bytes, new) {
             Ok(bytes)
         } else {
             Err(self_check_failed(&self.file.path).into())
@@ -69,8 +69,8 @@ impl<T: EntryKind> LockFileOf<T> {
     /// As [`LockFileOf::edit`].
     pub(super) fn with_sorted_hashes(&self) -> Result<Vec<u8>> {
         let text = self.edited_text(&self.locks, UnsortedHashes::Sort);
-        let bytes = self.within_limit([self.mark, text.as_bytes()].concat())?;
-        if says::<T>(&bytes, &self.locks) {
+        let bytes = self.within_limit([self.byte_order_mark, text.as_bytes()].concat())?;
+        if records_exactly::<T>(&bytes, &self.locks) {
             Ok(bytes)
         } else {
             Err(self_check_failed(&self.file.path).into())
@@ -94,37 +94,34 @@ impl<T: EntryKind> LockFileOf<T> {
         let text = &self.file.text;
         let line_break = trivia::dominant_line_break(text);
         if text.trim().is_empty() {
-            let text = canonical_text::<T>(new, self.dialect);
+            let canonical = canonical_text::<T>(new, self.dialect);
             return if line_break == "\n" {
-                text
+                canonical
             } else {
-                text.replace('\n', line_break)
+                canonical.replace('\n', line_break)
             };
         }
+
         // With a line break at the end, the last block is like the others.
-        let has_end = text.ends_with('\n');
-        let text = if has_end {
-            text.clone()
-        } else {
-            format!("{text}{line_break}")
-        };
-        let mut layout = FileLayout::read(self, new, &text, line_break, unsorted);
-        for (address, locked) in new
-            .iter()
-            .filter(|(address, _)| !self.locks.contains_key(address))
-        {
-            layout.add(address, locked);
+        let mut terminated = text.clone();
+        let has_final_break = text.ends_with('\n');
+        if !has_final_break {
+            terminated.push_str(line_break);
         }
-        let edited = layout.text();
-        let without_end = edited
-            .strip_suffix("\r\n")
-            .or_else(|| edited.strip_suffix('\n'))
-            .unwrap_or(&edited);
-        if has_end {
-            edited
-        } else {
-            without_end.to_owned()
+        let mut layout = FileLayout::cut(self, new, &terminated, line_break, unsorted);
+        for (address, locked) in new {
+            if !self.locks.contains_key(address) {
+                layout.insert_entry(address, locked);
+            }
         }
+        let mut edited = layout.into_text();
+        if !has_final_break && edited.ends_with('\n') {
+            edited.pop();
+            if edited.ends_with('\r') {
+                edited.pop();
+            }
+        }
+        edited
     }
 }
 
@@ -179,18 +176,24 @@ struct Section<'a, T: EntryKind> {
     /// The entry's address; `None` for a block that is ignored.
     address: Option<&'a T::Address>,
     /// Comments that stand alone, such as the header, and blank lines above them.
-    loose: String,
+    separate: String,
     /// The blank lines between the block and the text before it.
-    blank: String,
+    blank_lines: String,
     /// The new block with the comments directly above it and the rest of its last line; `None` for
     /// a removed entry.
     block: Option<String>,
 }
 
+/// The text above an entry that was removed.
+struct TextAbove {
+    separate: String,
+    blank_lines: String,
+}
+
 impl<'a, T: EntryKind> FileLayout<'a, T> {
     /// Cuts the text of a lock file. Entries that `new` lacks are removed with the comments
     /// directly above them.
-    fn read(
+    fn cut(
         lock_file: &'a LockFileOf<T>,
         new: &LocksOf<T>,
         text: &str,
@@ -200,34 +203,30 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
         let mut start = 0;
         let mut sections = Vec::with_capacity(lock_file.blocks.len());
         for TopLevelBlock { span, entry } in &lock_file.blocks {
-            let attached = attached_start::<T>(text, start, span.start);
-            let loose = blank_start(text, start, attached);
+            let attached = start_of_attached_comments::<T>(text, start, span.start);
+            let separate_end = start_of_blank_lines(text, start, attached);
             let end = trivia::skip_line_break(text, trivia::line_end(text, span.end));
             let entry = entry.map(|index| &lock_file.entries[index]);
-            let block = match entry.map(|entry| (entry, new.get(&entry.address))) {
-                Some((_, None)) => None,
-                Some((entry, Some(locked)))
+            let mut block = Some(text[attached..end].to_owned());
+            if let Some(entry) = entry {
+                match new.get(&entry.address) {
+                    None => block = None,
                     // A repair also rewrites an entry with equal values whose hashes are not
                     // sorted.
-                    if *locked != entry.locked || unsorted.rewrites(entry) =>
-                {
-                    let rewritten = block::rewritten(text, entry, &**locked, line_break);
-                    Some(
-                        [
-                            &text[attached..span.start],
-                            &rewritten,
-                            &text[span.end..end],
-                        ]
-                        .concat(),
-                    )
+                    Some(locked) if *locked != entry.locked || unsorted.rewrites(entry) => {
+                        let rewritten = block::rewritten(text, entry, &**locked, line_break);
+                        let comments = &text[attached..span.start];
+                        let rest_of_line = &text[span.end..end];
+                        block = Some([comments, &rewritten, rest_of_line].concat());
+                    }
+                    Some(_) => {}
                 }
-                _ => Some(text[attached..end].to_owned()),
-            };
+            }
             let address = entry.map(|entry| &entry.address);
             sections.push(Section {
                 address,
-                loose: text[start..loose].to_owned(),
-                blank: text[loose..attached].to_owned(),
+                separate: text[start..separate_end].to_owned(),
+                blank_lines: text[separate_end..attached].to_owned(),
                 block,
             });
             start = end;
@@ -241,13 +240,13 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
 
     /// Adds a new entry before the first entry with a greater address, or else after the last
     /// entry.
-    fn add(&mut self, address: &'a T::Address, locked: &T) {
+    fn insert_entry(&mut self, address: &'a T::Address, locked: &T) {
         let mut block = String::new();
         push_block(&mut block, address, locked);
         let mut section = Section {
             address: Some(address),
-            loose: String::new(),
-            blank: self.line_break.to_owned(),
+            separate: String::new(),
+            blank_lines: self.line_break.to_owned(),
             block: Some(block.replace('\n', self.line_break)),
         };
         if let Some(index) = self
@@ -258,13 +257,13 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
             // Comments that stand alone stay above the new block, so that the header remains on
             // top.
             let next = &mut self.sections[index];
-            section.loose = std::mem::take(&mut next.loose);
+            section.separate = std::mem::take(&mut next.separate);
             // A block on top of a file has no blank line above it.
-            if index == 0 && section.loose.is_empty() {
-                section.blank.clone_from(&next.blank);
+            if index == 0 && section.separate.is_empty() {
+                section.blank_lines.clone_from(&next.blank_lines);
             }
-            if next.blank.is_empty() {
-                next.blank.push_str(self.line_break);
+            if next.blank_lines.is_empty() {
+                next.blank_lines.push_str(self.line_break);
             }
             self.sections.insert(index, section);
         } else if let Some(index) = self
@@ -274,46 +273,50 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
         {
             self.sections.insert(index + 1, section);
         } else {
-            section.loose = std::mem::take(&mut self.rest);
+            section.separate = std::mem::take(&mut self.rest);
             // A header that ends with a blank line needs no other one.
-            if blank_start(&section.loose, 0, section.loose.len()) < section.loose.len() {
-                section.blank.clear();
+            if start_of_blank_lines(&section.separate, 0, section.separate.len())
+                < section.separate.len()
+            {
+                section.blank_lines.clear();
             }
             self.sections.push(section);
         }
     }
 
     /// Joins the sections of the file.
-    fn text(self) -> String {
+    fn into_text(self) -> String {
         let mut text = String::new();
         // The text after removed entries takes their place, after the separate comments before
         // them.
-        let mut removed: Option<(String, String)> = None;
+        let mut removed: Option<TextAbove> = None;
         for Section {
-            mut loose,
-            mut blank,
+            mut separate,
+            mut blank_lines,
             block,
             ..
         } in self.sections
         {
-            if let Some((loose_before, blank_before)) = removed.take() {
-                if loose.is_empty() {
-                    blank = blank_before;
+            if let Some(before) = removed.take() {
+                if separate.is_empty() {
+                    blank_lines = before.blank_lines;
                 }
-                loose.insert_str(0, &loose_before);
+                separate.insert_str(0, &before.separate);
             }
             match block {
-                Some(block) => text.extend([loose, blank, block]),
-                None => removed = Some((loose, blank)),
+                Some(block) => text.extend([separate, blank_lines, block]),
+                None => {
+                    removed = Some(TextAbove {
+                        separate,
+                        blank_lines,
+                    });
+                }
             }
         }
-        text.extend(
-            removed
-                .map(|(loose, _)| loose)
-                .into_iter()
-                .chain([self.rest]),
-        );
-        text
+        if let Some(before) = removed {
+            text.push_str(&before.separate);
+        }
+        text + &self.rest
     }
 }
 
@@ -321,7 +324,7 @@ impl<'a, T: EntryKind> FileLayout<'a, T> {
 ///
 /// `start` is after the line of the previous block. The two lines of the file's header belong to no
 /// block.
-fn attached_start<T: EntryKind>(text: &str, start: usize, block: usize) -> usize {
+fn start_of_attached_comments<T: EntryKind>(text: &str, start: usize, block: usize) -> usize {
     let mut attached = start;
     let mut line_is_blank = true;
     for token in tokens(text, start..block) {
@@ -340,7 +343,7 @@ fn attached_start<T: EntryKind>(text: &str, start: usize, block: usize) -> usize
 }
 
 /// The start of the blank lines that end at `end`, not before `start`. Both are starts of lines.
-fn blank_start(text: &str, start: usize, end: usize) -> usize {
+fn start_of_blank_lines(text: &str, start: usize, end: usize) -> usize {
     let mut position = end;
     while position > start {
         let line = trivia::line_start(text, position - 1).max(start);

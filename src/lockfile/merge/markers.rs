@@ -14,7 +14,7 @@ use crate::lockfile::entry_kind::EntryKind;
 use crate::lockfile::lock_file::LockFileOf;
 use crate::lockfile::parse::parse_as;
 
-/// The bytes of `ours` with the merge's entries, and markers around each entry in conflict.
+/// Returns the bytes of `ours` with the merge's entries, and markers around each entry in conflict.
 ///
 /// The rest of the file keeps our formatting; a conflict shows each side's entry as that side wrote
 /// it. It shows the ancestor's entry where [`split_conflicts`](super::split_conflicts) needs it to
@@ -43,63 +43,67 @@ pub fn with_markers<T: EntryKind>(
         .ok_or_else(|| self_check_failed(&ours.file.path))?;
     let text = &lock_file.file.text;
     let line_break = trivia::dominant_line_break(text);
-    let our_blocks = blocks(&lock_file);
-    let their_blocks = blocks(theirs);
+    let our_blocks = lines_of_entries(&lock_file);
+    let their_blocks = lines_of_entries(theirs);
     let mut conflicts = Vec::new();
     for conflict in &merged.conflicts {
-        if let Some(place) = our_blocks.get(&conflict.address) {
-            conflicts.push((place.clone(), conflict));
+        if let Some(lines) = our_blocks.get(&conflict.address) {
+            conflicts.push((lines.clone(), conflict));
         }
     }
-    conflicts.sort_by_key(|(place, _)| place.start);
+    conflicts.sort_by_key(|(lines, _)| lines.start);
 
-    let mut result = lock_file.mark.to_vec();
+    let mut result = lock_file.byte_order_mark.to_vec();
     let mut position = 0;
-    for (place, conflict) in conflicts {
+    for (lines, conflict) in conflicts {
         let mut our_block = "";
         if conflict.ours.is_some() {
-            our_block = &text[place.clone()];
+            our_block = &text[lines.clone()];
         }
         let mut their_block = "";
-        if let Some(place) = their_blocks.get(&conflict.address) {
-            their_block = &theirs.file.text[place.clone()];
+        if let Some(their_lines) = their_blocks.get(&conflict.address) {
+            their_block = &theirs.file.text[their_lines.clone()];
         }
-        // The empty side lacks the blank line above the block, too.
-        let gap = if our_block.is_empty() || their_block.is_empty() {
-            blank_line_above(text, place.start)
-        } else {
-            place.start..place.start
-        };
-        let sides = [our_block, &ancestor(conflict), their_block].map(|block| {
+        // The empty side lacks the blank line above the block, too, so that the line is part of the
+        // conflict.
+        let mut start = lines.start;
+        if our_block.is_empty() || their_block.is_empty() {
+            start = start_with_blank_line_above(text, start);
+        }
+        let blank_line = &text[start..lines.start];
+        let sides = [our_block, &ancestor_to_show(conflict), their_block].map(|block| {
             if block.is_empty() {
                 String::new()
             } else {
-                format!("{}{block}", &text[gap.clone()])
+                format!("{blank_line}{block}")
             }
         });
-        result.extend_from_slice(&text.as_bytes()[position..gap.start]);
+        result.extend_from_slice(&text.as_bytes()[position..start]);
         result.extend(conflict_text(&sides, style, line_break).into_bytes());
-        position = place.end;
+        position = lines.end;
     }
     result.extend_from_slice(&text.as_bytes()[position..]);
     Ok(result)
 }
 
-/// The line above the line that starts at `position`, if it is blank; or else an empty range.
-fn blank_line_above(text: &str, position: usize) -> Range<usize> {
-    let start = trivia::line_start(text, position.saturating_sub(1));
-    if text[start..position].trim().is_empty() {
-        start..position
+/// Returns the start of the line above the line that starts at `position`, if it is blank, or else
+/// `position`.
+fn start_with_blank_line_above(text: &str, position: usize) -> usize {
+    let line_above = trivia::line_start(text, position.saturating_sub(1));
+    if text[line_above..position].trim().is_empty() {
+        line_above
     } else {
-        position..position
+        position
     }
 }
 
-/// The common ancestor's entry, if the conflict has to show it. Two versions are a conflict without
-/// it.
-fn ancestor<T: EntryKind>(conflict: &Conflict<T>) -> String {
+/// The common ancestor's entry, if the conflict has to show it, or else an empty text. Two versions
+/// are a conflict without it.
+fn ancestor_to_show<T: EntryKind>(conflict: &Conflict<T>) -> String {
     let mut text = String::new();
-    if let (Some(base), false) = (&conflict.base, conflict.reason == ConflictReason::Versions) {
+    if let Some(base) = &conflict.base
+        && conflict.reason != ConflictReason::Versions
+    {
         push_block(&mut text, &conflict.address, &**base);
     }
     text
@@ -138,14 +142,16 @@ impl MarkerStyle {
 }
 
 /// The whole lines that each entry takes, with their line breaks.
-fn blocks<T: EntryKind>(lock_file: &LockFileOf<T>) -> BTreeMap<&T::Address, Range<usize>> {
+fn lines_of_entries<T: EntryKind>(
+    lock_file: &LockFileOf<T>,
+) -> BTreeMap<&T::Address, Range<usize>> {
     let text = &lock_file.file.text;
-    let mut blocks = BTreeMap::new();
+    let mut lines = BTreeMap::new();
     for entry in &lock_file.entries {
         let span = &entry.layout.span;
         let start = trivia::line_start(text, span.start);
         let end = trivia::skip_line_break(text, trivia::line_end(text, span.end));
-        blocks.insert(&entry.address, start..end);
+        lines.insert(&entry.address, start..end);
     }
-    blocks
+    lines
 }

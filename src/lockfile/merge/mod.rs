@@ -113,18 +113,22 @@ fn merge_entry<T: EntryKind>(
         return Err(ConflictReason::Versions);
     }
     // Hashes belong to one release.
-    let before = base
-        .filter(|base| base.is_same_release(ours))
-        .map(|base| base.hashes());
-    let none = BTreeSet::new();
-    let hashes = merge_sets(before.unwrap_or(&none), ours.hashes(), theirs.hashes());
-    let hashes: BTreeSet<_> = hashes.into_iter().cloned().collect();
+    let mut base_hashes = &BTreeSet::new();
+    if let Some(base) = base
+        && base.is_same_release(ours)
+    {
+        base_hashes = base.hashes();
+    }
+    let hashes: BTreeSet<_> = merge_sets(base_hashes, ours.hashes(), theirs.hashes())
+        .into_iter()
+        .cloned()
+        .collect();
     // Each side removed the hashes that the other kept. Without any hash, `init` would accept every
     // package.
     if hashes.is_empty() && !ours.hashes().is_empty() && !theirs.hashes().is_empty() {
         return Err(ConflictReason::NoHashLeft);
     }
-    let merged = T::merged(base.map(Arc::as_ref), ours, theirs, hashes)?;
+    let merged = T::merge_same_release(base.map(Arc::as_ref), ours, theirs, hashes)?;
     Ok(Some(merged.into()))
 }
 
