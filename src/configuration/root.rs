@@ -148,7 +148,7 @@ impl ModulePath {
                 };
                 Some(Self::Directory(directory))
             }
-            Self::Package(module) => module.local(source).map(Self::Package),
+            Self::Package(module) => module.local_module(source).map(Self::Package),
         }
     }
 }

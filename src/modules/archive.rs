@@ -130,9 +130,9 @@ fn unzip(
     unpack_zip(&mut archive, &limits, |entry: &Entry<'_>| {
         let name = text(entry.name.to_vec())?;
         if entry.is_directory {
-            return writer.directory(&name).map(|()| None);
+            return writer.add_directory(&name).map(|()| None);
         }
-        writer.open(&name, entry.is_executable)
+        writer.create_file(&name, entry.is_executable)
     })
 }
 
@@ -151,9 +151,11 @@ fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetc
     for entry in archive.entries().map_err(FetchError::reading)?.raw(true) {
         let mut entry = entry.map_err(FetchError::reading)?;
         match entry.header().entry_type() {
-            EntryType::GNULongName => set(&mut extended.gnu_name, gnu_text(&mut entry)?)?,
-            EntryType::GNULongLink => set(&mut extended.gnu_target, gnu_text(&mut entry)?)?,
-            EntryType::XHeader => set(&mut extended.pax, Pax::read(&read_content(&mut entry)?)?)?,
+            EntryType::GNULongName => set_once(&mut extended.gnu_name, gnu_text(&mut entry)?)?,
+            EntryType::GNULongLink => set_once(&mut extended.gnu_target, gnu_text(&mut entry)?)?,
+            EntryType::XHeader => {
+                set_once(&mut extended.pax, Pax::read(&read_content(&mut entry)?)?)?;
+            }
             // Go ignores what came before it, so it is not clear which entry that belongs to.
             EntryType::XGlobalHeader if extended == Extended::default() => {}
             EntryType::XGlobalHeader => {
@@ -164,7 +166,7 @@ fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetc
                 let (name, target) = std::mem::take(&mut extended).apply(entry.header())?;
                 check_header(entry.header(), &name)?;
                 if kind == EntryType::Directory || is_old_directory(entry.header(), &name) {
-                    writer.directory(&name)?;
+                    writer.add_directory(&name)?;
                     continue;
                 }
                 let is_executable = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
@@ -176,7 +178,7 @@ fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Fetc
                 } else {
                     &mut io::empty()
                 };
-                writer.file(&name, is_executable, content)?;
+                writer.add_file(&name, is_executable, content)?;
             }
         }
     }
@@ -261,7 +263,7 @@ impl Pax {
 }
 
 /// Sets an attribute that an entry may have only once.
-fn set<T>(attribute: &mut Option<T>, value: T) -> FetchResult<()> {
+fn set_once<T>(attribute: &mut Option<T>, value: T) -> FetchResult<()> {
     match attribute.replace(value) {
         None => Ok(()),
         Some(_) => Err(FetchError::unreadable(

@@ -130,7 +130,7 @@ impl PackageCache {
 
     /// Returns the package to which an address led last, and the directory in it, unless that was
     /// longer than `lifetime` ago.
-    pub(super) fn get(
+    pub(super) fn get_remembered(
         &self,
         address: &str,
         lifetime: Option<Duration>,
@@ -153,7 +153,7 @@ impl PackageCache {
         [Some(h1), zh]
             .into_iter()
             .flatten()
-            .try_for_each(|hash| self.remember(&recorded(address, hash), h1, ""))
+            .try_for_each(|hash| self.remember(&key_of_recorded(address, hash), h1, ""))
     }
 
     /// Returns the package of an address and hashes in a lock file. If there is an `h1:`, `zh:`
@@ -167,7 +167,7 @@ impl PackageCache {
         } = hashes.iter().collect();
         let decisive = if h1.is_empty() { &zh } else { &h1 };
         decisive.iter().find_map(|hash| {
-            let (content, _) = self.get(&recorded(address, hash), None)?;
+            let (content, _) = self.get_remembered(&key_of_recorded(address, hash), None)?;
             (h1.is_empty() || content.h1 == **hash).then_some(content)
         })
     }
@@ -203,7 +203,7 @@ fn stays_below(path: &str) -> bool {
 }
 
 /// The key of a package that lock files record with an address and a hash.
-fn recorded(address: &str, hash: &Hash) -> String {
+fn key_of_recorded(address: &str, hash: &Hash) -> String {
     format!("{address} {hash}")
 }
 
@@ -223,7 +223,9 @@ mod tests {
     }
 
     fn found(cache: &PackageCache, address: &str) -> Option<Content> {
-        cache.get(address, None).map(|(content, _)| content)
+        cache
+            .get_remembered(address, None)
+            .map(|(content, _)| content)
     }
 
     #[test]
@@ -234,11 +236,11 @@ mod tests {
         let content = put(&cache, address, "one");
         assert_eq!(fs::read(content.path.join("main.tf")).unwrap(), b"one");
         assert_eq!(found(&cache, address).as_ref(), Some(&content));
-        assert_eq!(cache.get(address, Some(Duration::ZERO)), None);
+        assert_eq!(cache.get_remembered(address, Some(Duration::ZERO)), None);
         assert_eq!(found(&cache, "git::https://h.test/b.git"), None);
         cache.remember("registry", &content.h1, "m").unwrap();
         assert_eq!(
-            cache.get("registry", Some(Duration::from_hours(1))),
+            cache.get_remembered("registry", Some(Duration::from_hours(1))),
             Some((content, "m".to_owned()))
         );
         assert!(storage::clean(directory.path()).unwrap() > 0);
@@ -267,7 +269,7 @@ mod tests {
         assert_eq!(get("b", &[&other.h1]), None, "it was never recorded");
         // A file that names a package with a different hash.
         cache
-            .remember(&recorded("a", &content.h1), &other.h1, "")
+            .remember(&key_of_recorded("a", &content.h1), &other.h1, "")
             .unwrap();
         assert_eq!(get("a", &[&content.h1]), None);
     }

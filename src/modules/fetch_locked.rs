@@ -25,8 +25,9 @@ use crate::provider::HashScheme;
 use crate::system::canonicalize;
 
 impl ModuleFetcher {
-    /// Returns the package that a lock file records for a call; `None` if it would have to be
-    /// fetched and no requests may be made.
+    /// Returns the package that a lock file records for a call: from a mirror if there is one, from
+    /// the cache, or from where it is. `None` if it would have to be fetched and no requests may be
+    /// made.
     ///
     /// # Errors
     /// It was removed, or has different hashes and may not change.
@@ -46,8 +47,12 @@ impl ModuleFetcher {
         };
         // A mirror replaces the cache and the network.
         if let Some(mirror) = &self.mirror {
-            return self.locked_in(mirror, source, locked).map(Some);
+            return self
+                .locked_package_in_mirror(mirror, source, locked)
+                .map(Some);
         }
+
+        // 1. Take it from the cache.
         let (key, directory) = address.cache_key(source);
         if let Some(content) = self.cache()?.get_recorded(&key, &locked.hashes) {
             let package = Package::cached(content, locked::name(locked));
@@ -59,13 +64,15 @@ impl ModuleFetcher {
             return Ok(Some(Package {
                 directory,
                 zh,
-                recorded: Some(key),
+                lock_address: Some(key),
                 ..package
             }));
         }
         if self.is_offline() {
             return Ok(None);
         }
+
+        // 2. Fetch it.
         let package = self.fetch_locked(clients, &address, source)?;
         let package = match (&address, source) {
             // The registry specifies the directory of the module in the package.
@@ -76,7 +83,7 @@ impl ModuleFetcher {
             // An address with a directory is locked with the hashes of that directory alone.
             (LockedAddress::Remote(address), _) => {
                 let name = package.name.clone();
-                let narrowed = self.narrowed(
+                let narrowed = self.narrow_to_directory(
                     package,
                     &address.directory,
                     Wildcards::Literal,
@@ -86,14 +93,16 @@ impl ModuleFetcher {
             }
             _ => package,
         };
+
+        // 3. Compare it with the lock file.
         if replaced == ReplacedPackage::Accepted || package.is_one_of(&locked.hashes) {
             return Ok(Some(package));
         }
         Err(locked::replaced_error(locked, &package).into())
     }
 
-    /// Fetches the package of a locked address with the login that only the source of the call
-    /// contains.
+    /// Fetches the package of a locked address, with the login and the key of the call's source if
+    /// that is for the same repository or archive. Addresses in lock files have none.
     fn fetch_locked(
         &self,
         clients: &Clients,
@@ -106,7 +115,7 @@ impl ModuleFetcher {
                     module, version, ..
                 },
                 _,
-            ) => self.version(clients, module, version, FetchPurpose::Locking, || {
+            ) => self.registry_version(clients, module, version, FetchPurpose::Locking, || {
                 clients.registry.location(module, version)
             }),
             (LockedAddress::Remote(package), ModuleSource::Remote(_))
@@ -122,10 +131,10 @@ impl ModuleFetcher {
                     },
                 )
             }
-            (LockedAddress::Remote(package), ModuleSource::Remote(own))
-                if own.without_credentials().package == package.package =>
+            (LockedAddress::Remote(package), ModuleSource::Remote(with_login))
+                if with_login.without_credentials().package == package.package =>
             {
-                self.package_at_locked_address(clients, own)
+                self.package_at_locked_address(clients, with_login)
             }
             (LockedAddress::Remote(package), _) => self.package_at_locked_address(clients, package),
         }
@@ -142,7 +151,7 @@ impl ModuleFetcher {
     ) -> Option<PathBuf> {
         let (address, _) = LockedAddress::of(locked, source).ok()?.cache_key(source);
         if let Some(mirror) = &self.mirror
-            && let Ok(package) = self.locked_in(mirror, source, locked)
+            && let Ok(package) = self.locked_package_in_mirror(mirror, source, locked)
         {
             return Some(package.top);
         }
@@ -178,7 +187,7 @@ impl ModuleFetcher {
     }
 
     /// Whether the cache contains the package that a lock file records for a call with this source.
-    pub(crate) fn confirms(&self, source: &ModuleSource, locked: &LockedModule) -> bool {
+    pub(crate) fn is_in_cache(&self, source: &ModuleSource, locked: &LockedModule) -> bool {
         let Ok(address) = LockedAddress::of(locked, source) else {
             return false;
         };

@@ -19,21 +19,20 @@ impl ModuleFetcher {
     ///
     /// # Errors
     /// The mirror does not contain it, or it was altered.
-    pub(super) fn locked_in(
+    pub(super) fn locked_package_in_mirror(
         &self,
         mirror: &ModuleMirror,
         source: &ModuleSource,
         locked: &LockedModule,
     ) -> Result<Package> {
-        let invalid =
-            |why: String| Diagnostic::error(Code::InvalidPackage, format!("the module {why}"));
-        let address = LockedAddress::of(locked, source).map_err(invalid)?;
-        let (recorded, directory) = address.cache_key(source);
+        let address = LockedAddress::of(locked, source)
+            .map_err(|why| Diagnostic::error(Code::InvalidPackage, format!("the module {why}")))?;
+        let (lock_address, directory) = address.cache_key(source);
         let name = locked::name(locked);
-        // A wrong directory is no reason to call every module missing.
+        // The error for a directory that is no mirror comes before the one about a missing package.
         mirror.index()?;
         let hashes: HashesByScheme = locked.hashes.iter().collect();
-        let mut error = None;
+        let mut altered_error = None;
         for h1 in &hashes.h1 {
             match mirror.find(h1) {
                 FoundPackage::Intact(path) => {
@@ -45,12 +44,14 @@ impl ModuleFetcher {
                     return Ok(Package {
                         directory,
                         zh: hashes.zh.first().map(|zh| (*zh).clone()),
-                        recorded: Some(recorded),
+                        lock_address: Some(lock_address),
                         origin: PackageOrigin::Mirror,
                         ..Package::cached(content, name)
                     });
                 }
-                FoundPackage::Altered(why) => error = Some(mirror.altered(&name, h1, &why)),
+                FoundPackage::Altered(why) => {
+                    altered_error = Some(mirror.altered_error(&name, h1, &why));
+                }
                 FoundPackage::Absent => {}
             }
         }
@@ -59,38 +60,41 @@ impl ModuleFetcher {
             let error = Diagnostic::error(Code::ModuleNotInstalled, message);
             return Err(error.help("lock it again where the network is").into());
         }
-        Err(error.unwrap_or_else(|| mirror.absent(&name)).into())
+        match altered_error {
+            Some(error) => Err(error.into()),
+            None => Err(mirror.absent_error(&name).into()),
+        }
     }
 
     /// Returns the package for a call that no lock file records, and its version.
     ///
     /// # Errors
     /// The mirror does not contain it, has several, or it was altered.
-    pub(super) fn unlocked_in(
+    pub(super) fn package_in_mirror(
         &self,
         mirror: &ModuleMirror,
         source: &ModuleSource,
         constraints: &ConstraintList,
     ) -> Result<(Package, Option<Version>)> {
         let mut entries: Vec<_> = mirror.index()?.packages.iter().collect();
-        let own = key(source);
-        entries.retain(|entry| entry.source == own);
+        let address = key(source);
+        entries.retain(|entry| entry.source == address);
         if let ModuleSource::Registry(registry) = source {
             let versions: Vec<_> = entries
                 .iter()
                 .filter_map(|entry| entry.parsed_version())
                 .collect();
             if versions.is_empty() {
-                return Err(mirror.absent(&own).into());
+                return Err(mirror.absent_error(&address).into());
             }
             let selected = registry::select(&registry.module, &versions, constraints)?;
             entries.retain(|entry| entry.parsed_version().as_ref() == Some(&selected));
         }
         match &entries[..] {
-            [] => Err(mirror.absent(&source.to_string()).into()),
+            [] => Err(mirror.absent_error(&source.to_string()).into()),
             [entry] => {
                 let locked = entry.locked(source);
-                let package = self.locked_in(mirror, source, &locked)?;
+                let package = self.locked_package_in_mirror(mirror, source, &locked)?;
                 Ok((package, locked.version))
             }
             several => {

@@ -54,7 +54,7 @@ struct PackageRequest<'a> {
 }
 
 /// A package that was written to a scratch directory.
-struct Written {
+struct UnpackedPackage {
     directory: PathBuf,
     /// Reason why it cannot be locked, if it cannot.
     why_not_lockable: Option<FetchError>,
@@ -63,11 +63,12 @@ struct Written {
 }
 
 impl ModuleFetcher {
-    /// Returns the package of an address, whatever its directory.
+    /// Returns the package of an address, whatever its directory: from the cache if it is only read
+    /// and was fetched before, otherwise from where it is.
     ///
     /// # Errors
     /// It cannot be fetched or read, or it is to be recorded and cannot be locked.
-    pub(super) fn package(
+    pub(super) fn cached_or_fetched(
         &self,
         clients: &Clients,
         source: &RemoteSource,
@@ -75,7 +76,7 @@ impl ModuleFetcher {
     ) -> FetchResult<Package> {
         let key = (clients.dialect, source.package.clone(), purpose);
         self.packages.get_or_compute(&key, || {
-            self.obtain(PackageRequest {
+            self.obtain_named(PackageRequest {
                 clients,
                 source,
                 purpose,
@@ -85,8 +86,8 @@ impl ModuleFetcher {
         })
     }
 
-    /// [`ModuleFetcher::package`] for the address that a lock file records, which may be that of a
-    /// commit whose branch was deleted.
+    /// [`ModuleFetcher::cached_or_fetched`] for the address that a lock file records, which may be
+    /// that of a commit whose branch was deleted.
     pub(super) fn package_at_locked_address(
         &self,
         clients: &Clients,
@@ -94,7 +95,7 @@ impl ModuleFetcher {
     ) -> FetchResult<Package> {
         let key = (clients.dialect, source.package.clone());
         self.locked_packages.get_or_compute(&key, || {
-            self.obtain(PackageRequest {
+            self.obtain_named(PackageRequest {
                 clients,
                 source,
                 purpose: FetchPurpose::Locking,
@@ -104,12 +105,12 @@ impl ModuleFetcher {
         })
     }
 
-    /// Returns the package of a version of a registry module. `locate` asks the registry where that
-    /// is.
+    /// Returns the package of a version of a registry module: from the cache if it is only read and
+    /// was fetched before, otherwise from the location that `locate` requests from the registry.
     ///
     /// # Errors
-    /// Returns errors of `locate` and of [`ModuleFetcher::package`].
-    pub(super) fn version(
+    /// Returns errors of `locate` and of [`ModuleFetcher::cached_or_fetched`].
+    pub(super) fn registry_version(
         &self,
         clients: &Clients,
         module: &RegistryModule,
@@ -122,22 +123,22 @@ impl ModuleFetcher {
         self.packages.get_or_compute(&key, || {
             let name = format!("{module} {version}");
             if purpose == FetchPurpose::Reading {
-                match self.cached_version(module, version) {
+                match self.cached_registry_version(module, version) {
                     Ok(Some(package)) => return Ok(package),
                     Ok(None) => {}
                     Err(error) => return Err(error.about_package(&name)),
                 }
             }
-            match self.located_package(clients, &address, purpose, locate) {
+            match self.fetch_from_location(clients, &address, purpose, locate) {
                 Ok(package) => Ok(Package { name, ..package }),
                 Err(error) => Err(error.about_package(&name)),
             }
         })
     }
 
-    /// Fetches the package of a version, whose address in lock files is `address`, from where its
-    /// registry says.
-    fn located_package(
+    /// Fetches the package of a version from the location that its registry specifies: an archive,
+    /// or a directory of a different package. `address` is that of the version in lock files.
+    fn fetch_from_location(
         &self,
         clients: &Clients,
         address: &str,
@@ -155,14 +156,14 @@ impl ModuleFetcher {
                     None => RequestCredentials::None,
                 };
                 let file = http::download(&clients.http, &url, credentials, scratch.path())?;
-                let written = unpack(scratch.path(), file, None)?;
-                self.keep(Some(address), address.to_owned(), written, purpose)
+                let unpacked = unpack_archive(scratch.path(), file, None)?;
+                self.put_into_cache(Some(address), address.to_owned(), unpacked, purpose)
             }
             PackageLocation::Source(source) => {
-                permit_referral(clients, &source)?;
-                let package = self.package(clients, &source, purpose)?;
-                let found = package.directory(&source.directory, Wildcards::Literal)?;
-                let directory = package.below_top(&found);
+                check_referral(clients, &source)?;
+                let package = self.cached_or_fetched(clients, &source, purpose)?;
+                let path = package.directory(&source.directory, Wildcards::Literal)?;
+                let directory = package.below_top(&path);
                 if purpose == FetchPurpose::Reading
                     && let Some(h1) = &package.h1
                 {
@@ -173,83 +174,87 @@ impl ModuleFetcher {
                     directory,
                     ..package
                 };
-                self.recorded_as(address, &source, package)
+                self.with_lock_address(address, &source, package)
             }
         }
     }
 
-    /// A package to which a registry leads, as a lock file records it: with the commit if it is in
-    /// git, with the address of the archive if the `location` refers to that, else under the
-    /// address of the registry.
-    fn recorded_as(
+    /// Sets the address under which a lock file records a package to which a registry leads: that
+    /// of the commit if it is in git, that of the archive if the `location` refers to a different
+    /// address, else `address`, that of the version in the registry. A package that is only read
+    /// has none.
+    fn with_lock_address(
         &self,
         address: &str,
         location: &RemoteSource,
         package: Package,
     ) -> FetchResult<Package> {
-        let own = package
-            .recorded
+        let fetched_from = package
+            .lock_address
             .as_deref()
             .and_then(RemoteSource::parse_full);
-        let (Some(own), Some(h1)) = (own, &package.h1) else {
+        let (Some(fetched_from), Some(h1)) = (fetched_from, &package.h1) else {
             return Ok(package);
         };
-        if own.getter() == Getter::Git {
+        if fetched_from.getter() == Getter::Git {
             return Ok(package);
         }
         // The hash of a directory in the archive is not that of the archive.
-        let is_referred = own.package != location.without_credentials().package;
-        if is_referred && own.directory.is_empty() {
+        let is_referred = fetched_from.package != location.without_credentials().package;
+        if is_referred && fetched_from.directory.is_empty() {
             return Ok(package);
         }
-        let recorded = with_directory(address, &own.directory);
-        self.cache()?.record(&recorded, h1, package.zh.as_ref())?;
+        let lock_address = with_directory(address, &fetched_from.directory);
+        self.cache()?
+            .record(&lock_address, h1, package.zh.as_ref())?;
         Ok(Package {
-            recorded: Some(recorded),
+            lock_address: Some(lock_address),
             ..package
         })
     }
 
     /// Returns the package that an address led to last, if the cache contains it. Makes no
     /// requests.
-    pub(super) fn cached(&self, source: &RemoteSource) -> FetchResult<Option<Package>> {
-        self.remembered(&source.package, None, source.without_directory())
+    pub(super) fn cached_package(&self, source: &RemoteSource) -> FetchResult<Option<Package>> {
+        self.remembered_package(&source.package, None, source.without_directory())
     }
 
     /// Returns the package of a version of a registry module, if the cache contains it. Makes no
     /// requests.
-    pub(super) fn cached_version(
+    pub(super) fn cached_registry_version(
         &self,
         module: &RegistryModule,
         version: &Version,
     ) -> FetchResult<Option<Package>> {
-        self.remembered(
+        self.remembered_package(
             &LockedAddress::of_version(module, version),
             None,
             format!("{module} {version}"),
         )
     }
 
-    fn remembered(
+    /// Returns the package of a key, unless it was remembered longer than `lifetime` ago.
+    fn remembered_package(
         &self,
         key: &str,
         lifetime: Option<Duration>,
         name: String,
     ) -> FetchResult<Option<Package>> {
-        let found = self.cache()?.get(key, lifetime);
+        let found = self.cache()?.get_remembered(key, lifetime);
         Ok(found.map(|(content, directory)| Package {
             directory,
             ..Package::cached(content, name)
         }))
     }
 
-    fn obtain(&self, request: PackageRequest<'_>) -> FetchResult<Package> {
+    /// [`ModuleFetcher::find_or_fetch`] with the name of the package, also in errors.
+    fn obtain_named(&self, request: PackageRequest<'_>) -> FetchResult<Package> {
         self.connections
             .environment()
             .secrets
             .learn_url(request.source.url());
         let name = request.source.without_directory();
-        match self.cached_or_fetched(request) {
+        match self.find_or_fetch(request) {
             Ok(package) => Ok(Package { name, ..package }),
             Err(error) => Err(error.about_package(&name)),
         }
@@ -257,7 +262,7 @@ impl ModuleFetcher {
 
     /// Returns the package of an address from the cache, unless it is to be recorded, or else
     /// fetches it.
-    fn cached_or_fetched(&self, request: PackageRequest<'_>) -> FetchResult<Package> {
+    fn find_or_fetch(&self, request: PackageRequest<'_>) -> FetchResult<Package> {
         let PackageRequest {
             clients,
             source,
@@ -278,7 +283,8 @@ impl ModuleFetcher {
         };
         if purpose == FetchPurpose::Reading
             && source.getter() != Getter::File
-            && let Some(package) = self.remembered(&source.package, lifetime, String::new())?
+            && let Some(package) =
+                self.remembered_package(&source.package, lifetime, String::new())?
         {
             return Ok(package);
         }
@@ -303,8 +309,8 @@ impl ModuleFetcher {
         }
     }
 
-    /// Fetches the commit of a git address with its submodules. An empty repository is a package
-    /// that cannot be locked.
+    /// Fetches the commit of a git address with its submodules. A repository without a commit is a
+    /// package that cannot be locked.
     fn fetch_git(&self, request: PackageRequest<'_>, scratch: &Path) -> FetchResult<Package> {
         let PackageRequest {
             clients,
@@ -328,16 +334,16 @@ impl ModuleFetcher {
         }
         let directory = new_directory(scratch, "package")?;
         let fetched = self.git(&scratch.join("git")).fetch(&address, &directory)?;
-        let mut recorded = String::new();
+        let mut lock_address = String::new();
         let mut why_not_lockable = Some(FetchError::package("it has no commit"));
         if let Some(commit) = fetched.commit {
-            recorded = source.without_credentials().at_commit(&commit).package;
+            lock_address = source.without_credentials().at_commit(&commit).package;
             why_not_lockable = fetched.why_not_lockable;
         }
-        self.keep(
+        self.put_into_cache(
             Some(&source.package),
-            recorded,
-            Written {
+            lock_address,
+            UnpackedPackage {
                 directory,
                 why_not_lockable,
                 zh: None,
@@ -381,7 +387,8 @@ impl ModuleFetcher {
         };
         let next = match address.fetch(&client, netrc, scratch)? {
             HttpPackage::Archive(file, format) => {
-                return self.keep_archive(request, unpack(scratch, file, Some(format))?);
+                return self
+                    .put_archive_into_cache(request, unpack_archive(scratch, file, Some(format))?);
             }
             HttpPackage::Elsewhere(next) => next,
         };
@@ -392,14 +399,15 @@ impl ModuleFetcher {
         }
         // An unencrypted source has accepted that its answer can be changed on the way.
         if !source.is_unencrypted() {
-            permit_referral(clients, &next)?;
+            check_referral(clients, &next)?;
         }
-        let package = self.obtain(PackageRequest {
+        let package = self.obtain_named(PackageRequest {
             source: &next,
             referrals: referrals + 1,
             ..request
         })?;
-        let package = self.narrowed(package, &next.directory, Wildcards::Expanded, purpose)?;
+        let package =
+            self.narrow_to_directory(package, &next.directory, Wildcards::Expanded, purpose)?;
         if purpose == FetchPurpose::Reading
             && let Some(h1) = &package.h1
         {
@@ -408,9 +416,9 @@ impl ModuleFetcher {
         Ok(package)
     }
 
-    /// Makes a package of only the files in a directory of a package. For an empty path, it is the
-    /// same package.
-    pub(super) fn narrowed(
+    /// Makes a package of only the files in a directory of a package, and puts it into the cache.
+    /// For an empty path, returns the same package.
+    pub(super) fn narrow_to_directory(
         &self,
         package: Package,
         directory: &str,
@@ -420,19 +428,19 @@ impl ModuleFetcher {
         if directory.is_empty() {
             return Ok(package);
         }
-        let selected = package.directory(directory, wildcards)?;
+        let selected_path = package.directory(directory, wildcards)?;
         let scratch = self.cache()?.scratch()?;
         let target = new_directory(scratch.path(), "package")?;
-        copy::tree(&selected, &target)?;
-        let below = package.below_top(&selected);
-        let recorded = package
-            .recorded
+        copy::tree(&selected_path, &target)?;
+        let below = package.below_top(&selected_path);
+        let lock_address = package
+            .lock_address
             .map(|address| with_directory(&address, &below))
             .unwrap_or_default();
-        let narrowed = self.keep(
+        let narrowed = self.put_into_cache(
             None,
-            recorded,
-            Written {
+            lock_address,
+            UnpackedPackage {
                 directory: target,
                 why_not_lockable: None,
                 zh: package.zh,
@@ -458,15 +466,16 @@ impl ModuleFetcher {
             .download_module(&package, &subject, MOST_BYTES, &mut file);
         let digest = downloaded?;
         // The digest of the manifest that was read, because the tag may have moved since.
-        self.keep(
+        self.put_into_cache(
             Some(&source.package),
             source.at_digest(&digest).package,
-            unpack(scratch, file, Some(Format::Zip))?,
+            unpack_archive(scratch, file, Some(Format::Zip))?,
             request.purpose,
         )
     }
 
-    /// A directory, which is read where it is, or an archive.
+    /// Returns the package of a `file` address: a directory, which is read where it is and cannot
+    /// be locked, or an archive.
     fn fetch_file(&self, request: PackageRequest<'_>, scratch: &Path) -> FetchResult<Package> {
         let PackageRequest {
             clients, source, ..
@@ -488,15 +497,18 @@ impl ModuleFetcher {
             }
             return Ok(Package::of_this_machine(path, String::new()));
         }
-        let format = parameters.format;
-        let format = format
-            .ok_or_else(|| FetchError::address("it is neither a directory nor an archive"))?;
+        let Some(format) = parameters.format else {
+            return Err(FetchError::address(
+                "it is neither a directory nor an archive",
+            ));
+        };
         let mut file = File::open(&path)
             .map_err(|error| Diagnostics::from(Diagnostic::io("read", &path, &error)))?;
         parameters.check(&mut file, |url| {
             http::read_list(&clients.http, self.netrc()?, url)
         })?;
-        let package = self.keep_archive(request, unpack(scratch, file, Some(format))?)?;
+        let package =
+            self.put_archive_into_cache(request, unpack_archive(scratch, file, Some(format))?)?;
         Ok(Package {
             origin: PackageOrigin::ThisMachine,
             ..package
@@ -507,30 +519,34 @@ impl ModuleFetcher {
         self.connections.netrc().map_err(FetchError::package)
     }
 
-    fn keep_archive(&self, request: PackageRequest<'_>, written: Written) -> FetchResult<Package> {
-        let recorded = request.source.without_credentials().package;
-        self.keep(
+    fn put_archive_into_cache(
+        &self,
+        request: PackageRequest<'_>,
+        unpacked: UnpackedPackage,
+    ) -> FetchResult<Package> {
+        let lock_address = request.source.without_credentials().package;
+        self.put_into_cache(
             Some(&request.source.package),
-            recorded,
-            written,
+            lock_address,
+            unpacked,
             request.purpose,
         )
     }
 
-    /// Moves a package into the cache: to be found by its key, or by lock files that record it with
-    /// an address.
-    fn keep(
+    /// Moves a package into the cache. A package for a lock file is found there by `lock_address`
+    /// and a hash, any other package by `key`, if it has one.
+    fn put_into_cache(
         &self,
         key: Option<&str>,
-        recorded: String,
-        written: Written,
+        lock_address: String,
+        unpacked: UnpackedPackage,
         purpose: FetchPurpose,
     ) -> FetchResult<Package> {
-        let Written {
+        let UnpackedPackage {
             directory,
             why_not_lockable,
             zh,
-        } = written;
+        } = unpacked;
         // A package without one of its files can be read, but not be locked.
         if purpose == FetchPurpose::Locking
             && let Some(why) = why_not_lockable
@@ -540,17 +556,14 @@ impl ModuleFetcher {
         let cache = self.cache()?;
         let content = cache.put(&directory)?;
         if purpose == FetchPurpose::Locking {
-            cache.record(&recorded, &content.h1, zh.as_ref())?;
+            cache.record(&lock_address, &content.h1, zh.as_ref())?;
         } else if let Some(key) = key {
             cache.remember(key, &content.h1, "")?;
         }
+        let lock_address = (purpose == FetchPurpose::Locking).then_some(lock_address);
         Ok(Package {
             zh,
-            recorded: if purpose == FetchPurpose::Locking {
-                Some(recorded)
-            } else {
-                None
-            },
+            lock_address,
             origin: PackageOrigin::Network,
             ..Package::cached(content, String::new())
         })
@@ -558,7 +571,7 @@ impl ModuleFetcher {
 }
 
 /// Refuses an unencrypted address to which an encrypted one leads.
-fn permit_referral(clients: &Clients, to: &RemoteSource) -> FetchResult<()> {
+fn check_referral(clients: &Clients, to: &RemoteSource) -> FetchResult<()> {
     let Ok(url) = Url::parse(to.url()) else {
         return Ok(());
     };
@@ -568,8 +581,13 @@ fn permit_referral(clients: &Clients, to: &RemoteSource) -> FetchResult<()> {
         .map_err(|error| FetchError::from(error).about_package(&to.without_directory()))
 }
 
-/// Unpacks an archive in a scratch directory. Without a format, its first bytes decide.
-fn unpack(scratch: &Path, mut archive: File, format: Option<Format>) -> FetchResult<Written> {
+/// Unpacks an archive in a scratch directory. Without a format, its first bytes decide. A web page
+/// is an error that says so.
+fn unpack_archive(
+    scratch: &Path,
+    mut archive: File,
+    format: Option<Format>,
+) -> FetchResult<UnpackedPackage> {
     let mut start = Vec::new();
     (&mut archive).take(64).read_to_end(&mut start)?;
     archive.rewind()?;
@@ -585,7 +603,7 @@ fn unpack(scratch: &Path, mut archive: File, format: Option<Format>) -> FetchRes
         .ok();
     let directory = new_directory(scratch, "package")?;
     let why_not_lockable = archive::unpack(archive, format, MOST_BYTES, &directory)?;
-    Ok(Written {
+    Ok(UnpackedPackage {
         directory,
         why_not_lockable,
         zh,

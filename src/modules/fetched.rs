@@ -80,10 +80,15 @@ impl ModuleRequest {
         }
     }
 
+    /// The source of the call.
+    pub(super) fn source(&self) -> &ModuleSource {
+        let (Self::Unlocked { source, .. } | Self::Locked { source, .. }) = self;
+        source
+    }
+
     /// The source, unless it is a registry module.
     pub(crate) fn remote(&self) -> Option<&RemoteSource> {
-        let (Self::Unlocked { source, .. } | Self::Locked { source, .. }) = self;
-        if let ModuleSource::Remote(source) = source {
+        if let ModuleSource::Remote(source) = self.source() {
             Some(source)
         } else {
             None
@@ -93,7 +98,7 @@ impl ModuleRequest {
 
 impl ModuleSource {
     /// Returns the directory in the package, and the meaning of `*` in it.
-    pub(super) fn directory(&self) -> (&str, Wildcards) {
+    fn directory(&self) -> (&str, Wildcards) {
         match self {
             Self::Local(_) => ("", Wildcards::Literal),
             Self::Registry(source) => (&source.directory, Wildcards::Literal),
@@ -113,11 +118,16 @@ pub(crate) struct FetchedModule {
 }
 
 impl FetchedModule {
-    /// Finds the directory of a source in a package.
+    /// Finds the directory of a source in its package.
     ///
     /// # Errors
     /// The package has no such directory.
-    pub(super) fn new(package: Package, directory: &str, wildcards: Wildcards) -> Result<Self> {
+    pub(super) fn of_source(package: Package, source: &ModuleSource) -> Result<Self> {
+        let (directory, wildcards) = source.directory();
+        Self::in_directory(package, directory, wildcards)
+    }
+
+    fn in_directory(package: Package, directory: &str, wildcards: Wildcards) -> Result<Self> {
         let directory = package.below_top(&package.directory(directory, wildcards)?);
         Ok(Self {
             package: Arc::new(package),
@@ -140,7 +150,8 @@ impl FetchedModule {
             return None;
         }
         let package = Package::of_this_machine(path, source.without_directory());
-        Some(Self::new(package, &source.directory, Wildcards::Expanded))
+        let directory = &source.directory;
+        Some(Self::in_directory(package, directory, Wildcards::Expanded))
     }
 
     /// Sets the version of a registry module.
@@ -158,14 +169,15 @@ impl FetchedModule {
         &self.directory
     }
 
-    /// Returns the address and the hashes of the package for a lock file.
+    /// Returns the address and the hashes of the package for a lock file; `None` if it was fetched
+    /// only to be read.
     pub(crate) fn identity(&self) -> Option<(String, BTreeSet<Hash>)> {
         let hashes = [&self.package.h1, &self.package.zh]
             .into_iter()
             .flatten()
             .cloned()
             .collect();
-        Some((self.package.locked_address()?, hashes))
+        Some((self.package.lock_address_with_directory()?, hashes))
     }
 
     /// Hash of the files of the package; `None` for a directory of this machine.
@@ -210,7 +222,7 @@ impl FetchedModule {
     }
 
     /// Returns the module at a local source in this one; `None` if that is outside of the package.
-    pub(crate) fn local(&self, source: &str) -> Option<Self> {
+    pub(crate) fn local_module(&self, source: &str) -> Option<Self> {
         let mut parts: Vec<_> = self
             .directory
             .split('/')

@@ -54,7 +54,7 @@ pub(crate) struct ModuleFetcher {
     /// Installed modules that are identical to locked ones.
     installed: OnceMap<(PathBuf, Arc<LockedModule>), Option<FetchedModule>>,
     /// Names and origins of the packages that were read.
-    found: Mutex<BTreeSet<(String, &'static str)>>,
+    packages_read: Mutex<BTreeSet<(String, &'static str)>>,
 }
 
 /// The clients for one dialect.
@@ -88,7 +88,7 @@ impl ModuleFetcher {
             releases: OnceMap::default(),
             manifests: OnceMap::default(),
             installed: OnceMap::default(),
-            found: Mutex::default(),
+            packages_read: Mutex::default(),
         }
     }
 
@@ -138,8 +138,8 @@ impl ModuleFetcher {
     }
 
     /// Returns the packages that were read in this run, and their origins.
-    pub(crate) fn found(&self) -> Vec<(String, &'static str)> {
-        lock(&self.found).iter().cloned().collect()
+    pub(crate) fn packages_read(&self) -> Vec<(String, &'static str)> {
+        lock(&self.packages_read).iter().cloned().collect()
     }
 
     /// Returns the module of a request. The outer `None` means that it was not fetched yet, the
@@ -171,7 +171,7 @@ impl ModuleFetcher {
         });
     }
 
-    /// Returns the releases of a source, if [`ModuleFetcher::ask_releases`] was called for it.
+    /// Returns the releases of a source, if [`ModuleFetcher::request_releases`] was called for it.
     pub(crate) fn releases(
         &self,
         dialect: Dialect,
@@ -181,7 +181,7 @@ impl ModuleFetcher {
     }
 
     /// Requests the releases of sources, several at a time.
-    pub(crate) fn ask_releases(&self, dialect: Dialect, sources: Vec<ModuleSource>) {
+    pub(crate) fn request_releases(&self, dialect: Dialect, sources: Vec<ModuleSource>) {
         parallel::map(sources, parallel::WAITING_REQUESTS, |source| {
             let key = (dialect, releases::key(&source));
             // `releases` returns the error.
@@ -226,7 +226,7 @@ impl ModuleFetcher {
     /// # Errors
     /// The reason why it is unknown. It is also unknown if the registry cannot be asked, whatever
     /// the date of its commit.
-    pub(crate) fn published(
+    pub(crate) fn publication_date(
         &self,
         dialect: Dialect,
         module: &RegistryModule,
@@ -245,10 +245,11 @@ impl ModuleFetcher {
         }
     }
 
-    /// Returns the date of a version of a registry module according to its registry.
+    /// Returns the date of a version of a registry module according to its registry, or why that
+    /// does not report it.
     ///
     /// # Errors
-    /// The registry cannot be asked, for a reason.
+    /// The reason why the registry cannot be asked.
     fn reported_date(
         &self,
         clients: &Clients,
@@ -286,40 +287,31 @@ impl ModuleFetcher {
     /// package that would have to be fetched although no requests are made.
     fn fetch(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
         let clients = &*self.clients(dialect)?;
-        let source;
-        let package;
-        match request {
+        let found = match request {
             ModuleRequest::Locked {
-                source: locked_source,
+                source,
                 locked,
                 replaced,
             } => {
-                source = locked_source;
-                package = self
-                    .locked_package(clients, source, locked, *replaced)?
-                    .map(|package| (package, locked.version.clone()));
+                let package = self.locked_package(clients, source, locked, *replaced)?;
+                package.map(|package| (package, locked.version.clone()))
             }
             ModuleRequest::Unlocked {
-                source: unlocked_source,
+                source,
                 constraints,
                 purpose,
-            } => {
-                source = unlocked_source;
-                package = self.unlocked_package(clients, source, constraints, *purpose)?;
-            }
-        }
-        let Some((package, version)) = package else {
+            } => self.unlocked_package(clients, source, constraints, *purpose)?,
+        };
+        let Some((package, version)) = found else {
             return Ok(None);
         };
-        self.note_read(&package)?;
-        let (directory, wildcards) = source.directory();
-        Ok(Some(
-            FetchedModule::new(package, directory, wildcards)?.with_version(version),
-        ))
+        self.note_package(&package)?;
+        let module = FetchedModule::of_source(package, request.source())?;
+        Ok(Some(module.with_version(version)))
     }
 
     /// Returns the package of a call without an entry, and the selected version if it comes from a
-    /// registry.
+    /// registry. `None` for a local module, and offline for a package that is not in the cache.
     fn unlocked_package(
         &self,
         clients: &Clients,
@@ -327,35 +319,38 @@ impl ModuleFetcher {
         constraints: &ConstraintList,
         purpose: FetchPurpose,
     ) -> Result<Option<(Package, Option<Version>)>> {
-        if let ModuleSource::Local(_) = source {
-            return Ok(None);
-        }
-        if let Some(mirror) = &self.mirror {
-            return self.unlocked_in(mirror, source, constraints).map(Some);
-        }
-        // A package that is to be recorded is fetched whatever the cache contains.
-        if purpose == FetchPurpose::Locking && self.is_offline {
-            return Ok(None);
+        let is_local = matches!(source, ModuleSource::Local(_));
+        // A mirror replaces the cache and the network.
+        if let Some(mirror) = &self.mirror
+            && !is_local
+        {
+            return self
+                .package_in_mirror(mirror, source, constraints)
+                .map(Some);
         }
         match source {
             ModuleSource::Local(_) => Ok(None),
+            // Locking never takes a package from the cache, so there is none offline.
+            _ if self.is_offline && purpose == FetchPurpose::Locking => Ok(None),
             ModuleSource::Remote(remote) => {
                 let package = if self.is_offline {
-                    self.cached(remote)?
+                    self.cached_package(remote)?
                 } else {
-                    Some(self.package(clients, remote, purpose)?)
+                    Some(self.cached_or_fetched(clients, remote, purpose)?)
                 };
                 Ok(package.map(|package| (package, None)))
             }
             ModuleSource::Registry(registry) => {
-                let release = self.of_registry(clients, &registry.module, constraints, purpose)?;
+                let release =
+                    self.registry_package(clients, &registry.module, constraints, purpose)?;
                 Ok(release.map(|(package, version)| (package, Some(version))))
             }
         }
     }
 
-    /// Returns the package of the selected version of a registry module, and the version.
-    fn of_registry(
+    /// Returns the package of the selected version of a registry module, and the version. `None`
+    /// offline if the cache contains no version that the constraints allow.
+    fn registry_package(
         &self,
         clients: &Clients,
         module: &RegistryModule,
@@ -365,35 +360,35 @@ impl ModuleFetcher {
         // A pinned version in the cache cannot have changed.
         if purpose == FetchPurpose::Reading
             && let Some(pinned) = registry::pinned(constraints)
-            && let Some(package) = self.cached_version(module, pinned)?
+            && let Some(package) = self.cached_registry_version(module, pinned)?
         {
             return Ok(Some((package, pinned.clone())));
         }
         if self.is_offline {
-            return self.cached_of_registry(module, constraints);
+            return self.cached_registry_package(module, constraints);
         }
         let version = registry::select(module, &self.versions(clients, module)?, constraints)?;
-        let package = self.version(clients, module, &version, purpose, || {
+        let package = self.registry_version(clients, module, &version, purpose, || {
             clients.registry.location(module, &version)
         })?;
         Ok(Some((package, version)))
     }
 
     /// Returns the newest package of a registry module that is in the cache, and its version.
-    fn cached_of_registry(
+    fn cached_registry_package(
         &self,
         module: &RegistryModule,
         constraints: &ConstraintList,
     ) -> Result<Option<(Package, Version)>> {
         let mut versions = self.cache()?.versions(module);
         versions.retain(|version| {
-            self.cached_version(module, version)
+            self.cached_registry_version(module, version)
                 .is_ok_and(|package| package.is_some())
         });
         let Some(newest) = registry::newest(versions.iter(), constraints) else {
             return Ok(None);
         };
-        let package = self.cached_version(module, newest)?;
+        let package = self.cached_registry_version(module, newest)?;
         Ok(package.map(|package| (package, newest.clone())))
     }
 
@@ -413,47 +408,47 @@ impl ModuleFetcher {
         let key = (directory.to_owned(), Arc::clone(locked));
         self.installed.get_or_compute(&key, || {
             let (address, below) = LockedAddress::of(locked, source).ok()?.cache_key(source);
-            let is_directory = directory
-                .symlink_metadata()
-                .is_ok_and(|metadata| metadata.is_dir());
-            let h1 = package_hash::h1(directory)
-                .ok()
-                .filter(|h1| is_directory && locked.hashes.contains(h1))?;
+            // A link is not followed.
+            if !directory.symlink_metadata().ok()?.is_dir() {
+                return None;
+            }
+            let h1 = package_hash::h1(directory).ok()?;
+            if !locked.hashes.contains(&h1) {
+                return None;
+            }
             // No hash covers a `.git`.
-            if package_hash::foreign_git(directory, &locked.package).is_some() {
+            if package_hash::path_of_foreign_git(directory, &locked.package).is_some() {
                 return None;
             }
             let content = Content {
                 path: directory.to_owned(),
                 h1,
             };
-            let recorded = Some(address.clone());
             let package = Package {
                 directory: below,
-                recorded,
+                lock_address: Some(address.clone()),
                 ..Package::cached(content, address)
             };
-            let (directory, wildcards) = source.directory();
-            let module = FetchedModule::new(package, directory, wildcards).ok()?;
+            let module = FetchedModule::of_source(package, source).ok()?;
             Some(module.with_version(locked.version.clone()))
         })
     }
 
     /// Notes that a package is read.
-    fn note_read(&self, package: &Package) -> Result<()> {
+    fn note_package(&self, package: &Package) -> Result<()> {
         let origin = match package.origin {
             PackageOrigin::Network => "fetched",
             PackageOrigin::Cache => "in the cache",
             PackageOrigin::Mirror => "in the mirror",
             PackageOrigin::ThisMachine => "on this machine",
         };
-        let mut found = lock(&self.found);
-        if found.len() >= MAX_PACKAGES {
+        let mut packages_read = lock(&self.packages_read);
+        if packages_read.len() >= MAX_PACKAGES {
             let message =
                 format!("the configuration calls modules of more than {MAX_PACKAGES} packages");
             return Err(Diagnostic::error(Code::InvalidConfiguration, message).into());
         }
-        found.insert((package.name.clone(), origin));
+        packages_read.insert((package.name.clone(), origin));
         Ok(())
     }
 }

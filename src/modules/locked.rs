@@ -1,6 +1,7 @@
 //! The packages that a lock file of modules records.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use url::Url;
 
@@ -303,34 +304,70 @@ pub(crate) fn is_allowed(
     source: &ModuleSource,
     constraints: &ConstraintList,
 ) -> bool {
-    refusal("", locked, source, constraints).is_none()
+    check_entry("", locked, source, constraints).is_ok()
 }
 
-/// The message about a call for which no module is locked.
-pub(crate) fn not_locked(key: &str) -> String {
-    format!("{} is not locked", lockfile::module_name(key))
+/// Reason why a call does not get a locked module.
+pub(crate) struct RefusedEntry {
+    pub(crate) code: Code,
+    /// Names the call.
+    pub(crate) message: String,
 }
 
-/// Returns why a call with this source and these constraints may not get the module that is locked
-/// for it, if it may not: a code, and a message that names the call.
-pub(crate) fn refusal(
+impl RefusedEntry {
+    /// The reason for a call without an entry.
+    pub(crate) fn missing(key: &str) -> Self {
+        Self {
+            code: Code::ModuleNotLocked,
+            message: format!("{} is not locked", lockfile::module_name(key)),
+        }
+    }
+}
+
+/// Returns the entry of the call `key`, if a call with this source and these constraints gets the
+/// module that is locked for it.
+///
+/// # Errors
+/// There is no entry, or it is for a different source or version.
+pub(crate) fn accepted_entry<'e>(
+    key: &str,
+    locked: Option<&'e Arc<LockedModule>>,
+    source: &ModuleSource,
+    constraints: &ConstraintList,
+) -> std::result::Result<&'e Arc<LockedModule>, RefusedEntry> {
+    let Some(locked) = locked else {
+        return Err(RefusedEntry::missing(key));
+    };
+    check_entry(key, locked, source, constraints)?;
+    Ok(locked)
+}
+
+/// Checks that the call `key`, with this source and these constraints, may get the module that is
+/// locked for it.
+///
+/// # Errors
+/// The entry is for a different source or version.
+pub(crate) fn check_entry(
     key: &str,
     locked: &LockedModule,
     source: &ModuleSource,
     constraints: &ConstraintList,
-) -> Option<(Code, String)> {
+) -> std::result::Result<(), RefusedEntry> {
     let name = lockfile::module_name(key);
     if locked.source != source.recorded() {
         let message = format!(
             "{name} is locked with the source {}, and the configuration has {source}",
             locked.source
         );
-        return Some((Code::ModuleLockStale, message));
+        return Err(RefusedEntry {
+            code: Code::ModuleLockStale,
+            message,
+        });
     }
     let (code, why) = match (source, &locked.version) {
         (ModuleSource::Registry(_), Some(version)) => {
             if constraints.is_empty() || registry::allows(constraints, version) {
-                return None;
+                return Ok(());
             }
             let why = format!("as {version}, which does not meet \"{constraints}\"");
             (Code::ModuleVersionOutsideConstraints, why)
@@ -342,9 +379,12 @@ pub(crate) fn refusal(
             Code::ModulePackageForeign,
             "with a version, which only modules of a registry have".to_owned(),
         ),
-        (_, None) => return None,
+        (_, None) => return Ok(()),
     };
-    Some((code, format!("{name} is locked {why}")))
+    Err(RefusedEntry {
+        code,
+        message: format!("{name} is locked {why}"),
+    })
 }
 
 /// Whether the source of a locked module may lead to different packages on purpose, such as a

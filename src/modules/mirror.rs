@@ -111,6 +111,13 @@ pub(super) fn key(source: &ModuleSource) -> String {
     }
 }
 
+/// The error for an index that is not one. `why` completes the message.
+fn damaged_index_error(path: &Path, why: &str) -> Diagnostic {
+    let message = format!("{} is not the index of a mirror: {why}", path.display());
+    let help = "find out who changed it; to make it again, remove it and fill the mirror";
+    Diagnostic::error(Code::InvalidPackage, message).help(help)
+}
+
 impl ModuleMirror {
     /// The mirror in a directory, which need not exist.
     pub(crate) fn new(directory: PathBuf) -> Self {
@@ -152,31 +159,25 @@ impl ModuleMirror {
     /// It is not such a list.
     pub(crate) fn read_index(&self) -> Result<Option<Index>> {
         let path = self.directory().join(INDEX);
-        let damaged = |why: String| {
-            let message = format!("{} is not the index of a mirror: {why}", path.display());
-            let help = "find out who changed it; to make it again, remove it and fill the mirror";
-            Diagnostic::error(Code::InvalidPackage, message).help(help)
-        };
         if path.is_symlink() {
-            return Err(damaged("it is a link".to_owned()).into());
+            return Err(damaged_index_error(&path, "it is a link").into());
         }
         let bytes = match files::read(&path, LONGEST_INDEX) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Diagnostic::io("read", &path, &error).into()),
         };
-        let index: Index =
-            serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        let index: Index = serde_json::from_slice(&bytes)
+            .map_err(|error| damaged_index_error(&path, &error.to_string()))?;
         if index.format != FORMAT {
             let why = format!("its format is {}, not {FORMAT}", index.format);
-            return Err(damaged(why).into());
+            return Err(damaged_index_error(&path, &why).into());
         }
-        if let Some(entry) = index
-            .packages
-            .iter()
-            .find(|entry| !entry.h1.is_well_formed_as(HashScheme::H1))
-        {
-            return Err(damaged(format!("{} is no h1", entry.h1)).into());
+        for entry in &index.packages {
+            if !entry.h1.is_well_formed_as(HashScheme::H1) {
+                let why = format!("{} is no h1", entry.h1);
+                return Err(damaged_index_error(&path, &why).into());
+            }
         }
         Ok(Some(index))
     }
@@ -244,8 +245,8 @@ impl ModuleMirror {
         self.store.put(&copy)
     }
 
-    /// The directories of packages without one of these hashes, in order.
-    pub(crate) fn others(&self, hashes: &BTreeSet<Hash>) -> Vec<PathBuf> {
+    /// The directories of the packages that have none of these hashes, in order.
+    pub(crate) fn packages_without(&self, hashes: &BTreeSet<Hash>) -> Vec<PathBuf> {
         let known: BTreeSet<_> = hashes
             .iter()
             .map(|h1| self.store.content_of(h1.clone()).path)
@@ -290,7 +291,7 @@ impl ModuleMirror {
     }
 
     /// The error for a module whose package is not in the mirror.
-    pub(super) fn absent(&self, name: &str) -> Diagnostic {
+    pub(super) fn absent_error(&self, name: &str) -> Diagnostic {
         let message = format!(
             "the mirror {} does not contain the package of {name}",
             self.directory().display()
@@ -299,7 +300,7 @@ impl ModuleMirror {
     }
 
     /// The error for a package whose files do not have the hash.
-    pub(super) fn altered(&self, name: &str, h1: &Hash, why: &str) -> Diagnostic {
+    pub(super) fn altered_error(&self, name: &str, h1: &Hash, why: &str) -> Diagnostic {
         let message = format!(
             "the package of {name} in the mirror {} was altered, or is not complete: {why}",
             self.directory().display()
@@ -313,12 +314,12 @@ impl ModuleMirror {
     }
 
     /// Returns the module of a call, if the mirror contains the locked package.
-    pub(crate) fn module(
+    pub(crate) fn locked_module(
         &self,
         source: &ModuleSource,
         locked: &LockedModule,
     ) -> Option<FetchedModule> {
-        let (recorded, below) = LockedAddress::of(locked, source).ok()?.cache_key(source);
+        let (lock_address, below) = LockedAddress::of(locked, source).ok()?.cache_key(source);
         let hashes: HashesByScheme = locked.hashes.iter().collect();
         for h1 in hashes.h1 {
             if let FoundPackage::Intact(path) = self.find(h1) {
@@ -328,12 +329,11 @@ impl ModuleMirror {
                 };
                 let package = Package {
                     directory: below,
-                    recorded: Some(recorded.clone()),
+                    lock_address: Some(lock_address.clone()),
                     origin: PackageOrigin::Mirror,
-                    ..Package::cached(content, recorded)
+                    ..Package::cached(content, lock_address)
                 };
-                let (directory, wildcards) = source.directory();
-                let module = FetchedModule::new(package, directory, wildcards).ok()?;
+                let module = FetchedModule::of_source(package, source).ok()?;
                 return Some(module.with_version(locked.version.clone()));
             }
         }

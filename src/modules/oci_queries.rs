@@ -40,7 +40,7 @@ impl ModuleFetcher {
     ///
     /// # Errors
     /// The reason why it is unknown.
-    pub(crate) fn created(
+    pub(crate) fn creation_date(
         &self,
         dialect: Dialect,
         source: &RemoteSource,

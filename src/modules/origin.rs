@@ -64,7 +64,7 @@ fn origin_of_remote(source: &RemoteSource) -> Result<ModuleOrigin, NoOrigin> {
         "git" => (Some("git"), 9418),
         _ => return Err("its scheme is not known"),
     };
-    let mut parts = path_of(&url)?;
+    let mut parts = decoded_path(&url)?;
     if source.getter() == Getter::Git {
         for (name, value) in parameters(&url) {
             let is_foreign = FOREIGN_REFERENCES
@@ -94,11 +94,14 @@ fn origin_of_remote(source: &RemoteSource) -> Result<ModuleOrigin, NoOrigin> {
     if port.is_some() || unencrypted.is_some() {
         return Ok(origin);
     }
-    repository(origin)
+    shorten_to_repository(origin)
 }
 
 /// The decoded parts of a URL's path.
-fn path_of(url: &Url) -> Result<Vec<String>, NoOrigin> {
+///
+/// # Errors
+/// The path is empty, or contains something that programs read in different ways.
+fn decoded_path(url: &Url) -> Result<Vec<String>, NoOrigin> {
     let mut parts = Vec::new();
     for part in url.path_segments().into_iter().flatten() {
         let Ok(decoded) = percent_decode_str(part).decode_utf8() else {
@@ -120,10 +123,14 @@ fn path_of(url: &Url) -> Result<Vec<String>, NoOrigin> {
     Ok(parts)
 }
 
-/// The repository that an address of a well-known host belongs to, such as the address of an
-/// archive.
-fn repository(mut origin: ModuleOrigin) -> Result<ModuleOrigin, NoOrigin> {
-    let mut length = 2;
+/// Shortens the origin of an address on a well-known host, such as that of an archive, to the
+/// repository that it belongs to. Other hosts keep the whole path.
+///
+/// # Errors
+/// The address is that of a pull request.
+fn shorten_to_repository(mut origin: ModuleOrigin) -> Result<ModuleOrigin, NoOrigin> {
+    // OWNER/NAME
+    let mut parts_of_repository = 2;
     match origin.host.as_str() {
         "github.com" | "bitbucket.org" => {}
         "codeload.github.com" | "raw.githubusercontent.com" => {
@@ -137,17 +144,19 @@ fn repository(mut origin: ModuleOrigin) -> Result<ModuleOrigin, NoOrigin> {
             "github.com".clone_into(&mut origin.host);
         }
         "gitlab.com" => {
-            // Groups may be nested. What belongs to a project follows a dash.
-            length = origin.parts.len();
+            // `GROUP/SUBGROUP/PROJECT/-/archive/…`: the project is everything before the dash.
+            parts_of_repository = origin.parts.len();
             if let Some(dash) = origin.parts.iter().position(|part| part == "-")
                 && dash > 1
             {
-                length = dash;
+                parts_of_repository = dash;
             }
         }
         _ => return Ok(origin),
     }
-    let rest = origin.parts.split_off(length.min(origin.parts.len()));
+    // An address may have a single part, and then names no repository.
+    let length = parts_of_repository.min(origin.parts.len());
+    let rest = origin.parts.split_off(length);
     // Anybody can open a pull request, whose files the host then serves below the repository.
     if rest
         .iter()

@@ -29,7 +29,7 @@ pub(super) struct Package {
     pub(super) zh: Option<Hash>,
     /// Address for a lock file, which always leads to the same package; `None` if it was fetched
     /// only to be read.
-    pub(super) recorded: Option<String>,
+    pub(super) lock_address: Option<String>,
     pub(super) origin: PackageOrigin,
     /// Name in messages: the address without secrets, or the registry module and version.
     pub(super) name: String,
@@ -75,7 +75,7 @@ impl Package {
             h1: None,
             directory: String::new(),
             zh: None,
-            recorded: None,
+            lock_address: None,
             origin: PackageOrigin::ThisMachine,
             name,
         }
@@ -109,8 +109,8 @@ impl Package {
     }
 
     /// Returns the address of the package for a lock file, with the directory to which it leads.
-    pub(super) fn locked_address(&self) -> Option<String> {
-        Some(with_directory(self.recorded.as_ref()?, &self.directory))
+    pub(super) fn lock_address_with_directory(&self) -> Option<String> {
+        Some(with_directory(self.lock_address.as_ref()?, &self.directory))
     }
 
     /// Finds a directory of the package, relative to the one to which its address leads.

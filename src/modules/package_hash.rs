@@ -72,24 +72,23 @@ pub(crate) fn listing(top: &Path) -> FetchResult<Listing> {
     })
 }
 
-/// Returns the name of a `.git` in a listed directory whose package does not come from git. No hash
-/// covers it.
-pub(crate) fn foreign_git(top: &Path, package: &str) -> Option<PathBuf> {
+/// Returns the path of a `.git` below a directory whose package does not come from git; `None` if
+/// there is none, or for a package from git. No hash covers it.
+pub(crate) fn path_of_foreign_git(top: &Path, package: &str) -> Option<PathBuf> {
     let is_from_git = RemoteSource::parse_full(package)
         .is_some_and(|source| matches!(source.getter(), Getter::Git | Getter::File));
     // A package from git has a repository of its own after `init`.
-    let mut waiting = if is_from_git {
-        Vec::new()
-    } else {
-        vec![top.to_owned()]
-    };
-    while let Some(directory) = waiting.pop() {
+    if is_from_git {
+        return None;
+    }
+    let mut unread = vec![top.to_owned()];
+    while let Some(directory) = unread.pop() {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             if entry.file_name() == GIT {
                 return entry.path().strip_prefix(top).ok().map(Path::to_owned);
             }
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                waiting.push(entry.path());
+                unread.push(entry.path());
             }
         }
     }
@@ -111,7 +110,7 @@ impl Walk<'_> {
             let Ok(name) = entry.file_name().into_string() else {
                 return Err(FetchError::bad_name(&entry.file_name().to_string_lossy()));
             };
-            // It is not part of the package.
+            // A `.git` is not part of the package.
             if name == GIT {
                 continue;
             }

@@ -30,7 +30,7 @@ pub(super) struct PackageWriter {
     entries: BTreeMap<String, EntryKind>,
     /// Directories to be created when a file needs them, or at the end. So a package that is
     /// refused takes little time.
-    missing: BTreeSet<String>,
+    uncreated: BTreeSet<String>,
     /// Size of the names of all entries in bytes.
     names_size: usize,
     /// Targets by name.
@@ -49,12 +49,20 @@ enum EntryKind {
     FileOrLink,
 }
 
+/// An entry that was added.
+struct AddedEntry {
+    /// Name without empty parts and `.`.
+    clean_name: String,
+    /// Whether no entry before had the name.
+    is_new: bool,
+}
+
 impl PackageWriter {
     pub(super) fn new(top: &Path) -> Self {
         Self {
             top: top.to_owned(),
             entries: BTreeMap::new(),
-            missing: BTreeSet::new(),
+            uncreated: BTreeSet::new(),
             names_size: 0,
             links: BTreeMap::new(),
             links_size: 0,
@@ -63,35 +71,41 @@ impl PackageWriter {
     }
 
     /// Adds a directory.
-    pub(super) fn directory(&mut self, name: &str) -> FetchResult<()> {
-        self.enter(name, EntryKind::Directory).map(drop)
+    pub(super) fn add_directory(&mut self, name: &str) -> FetchResult<()> {
+        self.add_entry(name, EntryKind::Directory).map(drop)
     }
 
     /// Adds a file. The content is read to its end even if the file is omitted.
-    pub(super) fn file(
+    pub(super) fn add_file(
         &mut self,
         name: &str,
         is_executable: bool,
         content: &mut dyn Read,
     ) -> FetchResult<()> {
-        let copied = match self.open(name, is_executable)? {
+        let copied = match self.create_file(name, is_executable)? {
             Some(mut file) => io::copy(content, &mut file),
             None => io::copy(content, &mut io::sink()),
         };
         copied.map(drop).map_err(FetchError::reading)
     }
 
-    /// Adds a file, and returns it for its content to be written; `None` if it is omitted. The last
-    /// of several files with the same name stays.
-    pub(super) fn open(&mut self, name: &str, is_executable: bool) -> FetchResult<Option<File>> {
-        let Some((name, is_new)) = self.enter(name, EntryKind::FileOrLink)? else {
+    /// Adds an empty file, and returns it for its content to be written; `None` if it is omitted.
+    /// The last of several files with the same name stays.
+    pub(super) fn create_file(
+        &mut self,
+        name: &str,
+        is_executable: bool,
+    ) -> FetchResult<Option<File>> {
+        let Some(added) = self.add_entry(name, EntryKind::FileOrLink)? else {
             return Ok(None);
         };
+        let name = added.clean_name;
         self.links.remove(&name);
-        name.match_indices('/')
-            .try_for_each(|(end, _)| self.create_directory(&name[..end]))?;
+        for (end, _) in name.match_indices('/') {
+            self.create_directory(&name[..end])?;
+        }
         let path = self.top.join(&name);
-        if !is_new && path.exists() {
+        if !added.is_new && path.exists() {
             fs::remove_file(&path)?;
         }
         let mut options = OpenOptions::new();
@@ -106,19 +120,21 @@ impl PackageWriter {
         match options.open(path) {
             // The file system does not distinguish the names by case.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                self.omit(&name, differs_in_case(&name)).map(|()| None)
+                self.omit_unless_configuration(&name, differs_in_case_error(&name))?;
+                Ok(None)
             }
             opened => Ok(Some(opened?)),
         }
     }
 
     /// Adds a link, whose target is relative to its own directory.
-    pub(super) fn link(&mut self, name: &str, target: &str) -> FetchResult<()> {
-        let Some((name, _)) = self.enter(name, EntryKind::FileOrLink)? else {
+    pub(super) fn add_link(&mut self, name: &str, target: &str) -> FetchResult<()> {
+        let Some(added) = self.add_entry(name, EntryKind::FileOrLink)? else {
             return Ok(());
         };
+        let name = added.clean_name;
         if target.len() > LONGEST_NAME {
-            return Err(long_name());
+            return Err(long_name_error());
         }
         self.links_size += name.len() + target.len();
         if self.links_size > MOST_LINKS {
@@ -135,7 +151,11 @@ impl PackageWriter {
     ///
     /// # Errors
     /// The entry is configuration.
-    pub(super) fn omit(&mut self, name: &str, why: FetchError) -> FetchResult<()> {
+    pub(super) fn omit_unless_configuration(
+        &mut self,
+        name: &str,
+        why: FetchError,
+    ) -> FetchResult<()> {
         if is_configuration(name) {
             return Err(why);
         }
@@ -144,11 +164,11 @@ impl PackageWriter {
     }
 
     fn create_directory(&mut self, name: &str) -> FetchResult<()> {
-        if self.missing.remove(name) {
+        if self.uncreated.remove(name) {
             match fs::create_dir(self.top.join(name)) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     self.why_not_lockable
-                        .get_or_insert_with(|| differs_in_case(name));
+                        .get_or_insert_with(|| differs_in_case_error(name));
                 }
                 created => created?,
             }
@@ -161,23 +181,25 @@ impl PackageWriter {
     /// nowhere, so that only reading it is an error.
     pub(super) fn finish(mut self) -> FetchResult<Option<FetchError>> {
         // In the order of their names, so that each comes after the directory that contains it.
-        while let Some(name) = self.missing.first().cloned() {
+        while let Some(name) = self.uncreated.first().cloned() {
             self.create_directory(&name)?;
         }
         let links = std::mem::take(&mut self.links);
         for (name, target) in &links {
             match make_link(target, &self.top.join(name)) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    self.omit(name, differs_in_case(name))?;
+                    self.omit_unless_configuration(name, differs_in_case_error(name))?;
                 }
                 made => made?,
             }
         }
         // A link may lead out through another link, so none is removed before all are checked.
-        let outside: Vec<_> = links
-            .keys()
-            .filter_map(|name| Some((name, linked_file(&self.top, name).err()?)))
-            .collect();
+        let mut outside = Vec::new();
+        for name in links.keys() {
+            if let Err(why) = linked_file(&self.top, name) {
+                outside.push((name, why));
+            }
+        }
         for (name, why) in outside {
             let path = self.top.join(name);
             fs::remove_file(&path)?;
@@ -189,19 +211,19 @@ impl PackageWriter {
         Ok(self.why_not_lockable)
     }
 
-    /// Notes an entry with the directories that contain it. Returns its clean name, and whether it
-    /// is new; `None` if it is omitted.
-    fn enter(&mut self, name: &str, kind: EntryKind) -> FetchResult<Option<(String, bool)>> {
+    /// Adds an entry with the directories that contain it. `None` for the top of the package, and
+    /// for an entry that is omitted.
+    fn add_entry(&mut self, name: &str, kind: EntryKind) -> FetchResult<Option<AddedEntry>> {
         let parts: Vec<_> = name
             .split('/')
             .filter(|part| !matches!(*part, "" | "."))
             .collect();
         if name.len() > LONGEST_NAME || parts.len() > MOST_PARTS {
-            return Err(long_name());
+            return Err(long_name_error());
         }
         let has_way_up = name.split(['/', '\\']).any(|part| part == "..");
         if has_way_up || !parts.iter().all(|part| is_one_name(part)) {
-            return Err(leads_out(name));
+            return Err(leads_out_error(name));
         }
         if parts.contains(&GIT) {
             if kind == EntryKind::FileOrLink && is_configuration(name) {
@@ -213,32 +235,35 @@ impl PackageWriter {
             return Ok(None);
         }
         if name.contains('\n') {
-            self.omit(name, FetchError::bad_name(name))?;
+            self.omit_unless_configuration(name, FetchError::bad_name(name))?;
             return Ok(None);
         }
         if cfg!(windows) && parts.iter().any(|part| is_special_on_windows(part)) {
             let why = format!("its entry {name:?} has a name that Windows reserves");
-            self.omit(name, FetchError::package(why))?;
+            self.omit_unless_configuration(name, FetchError::package(why))?;
             return Ok(None);
         }
         for length in 1..parts.len() {
-            self.note_entry(&parts[..length].join("/"), EntryKind::Directory)?;
+            self.note_name(&parts[..length].join("/"), EntryKind::Directory)?;
         }
         if parts.is_empty() {
             // An archive may list its own top.
             return if kind == EntryKind::Directory {
                 Ok(None)
             } else {
-                Err(leads_out(name))
+                Err(leads_out_error(name))
             };
         }
         let clean_name = parts.join("/");
-        let is_new = self.note_entry(&clean_name, kind)?;
-        Ok(Some((clean_name, is_new)))
+        let is_new = self.note_name(&clean_name, kind)?;
+        Ok(Some(AddedEntry { clean_name, is_new }))
     }
 
-    /// Notes an entry, and returns whether it is new.
-    fn note_entry(&mut self, name: &str, kind: EntryKind) -> FetchResult<bool> {
+    /// Notes the name of an entry, and returns whether it is new.
+    ///
+    /// # Errors
+    /// There is an entry of a different kind with this name, or too many entries.
+    fn note_name(&mut self, name: &str, kind: EntryKind) -> FetchResult<bool> {
         match self.entries.get(name) {
             Some(known) if *known == kind => return Ok(false),
             Some(_) => {
@@ -261,19 +286,19 @@ impl PackageWriter {
         }
         self.entries.insert(name.to_owned(), kind);
         if kind == EntryKind::Directory {
-            self.missing.insert(name.to_owned());
+            self.uncreated.insert(name.to_owned());
         }
         Ok(true)
     }
 }
 
-fn long_name() -> FetchError {
+fn long_name_error() -> FetchError {
     FetchError::package(format!(
         "it contains a name that is longer than {LONGEST_NAME} bytes or has more than {MOST_PARTS} parts"
     ))
 }
 
-fn leads_out(name: &str) -> FetchError {
+fn leads_out_error(name: &str) -> FetchError {
     FetchError::package(format!("its entry {name:?} leads out of the package"))
 }
 
@@ -286,7 +311,7 @@ fn is_one_name(part: &str) -> bool {
 }
 
 /// The error for an entry whose name is new, and which exists.
-fn differs_in_case(name: &str) -> FetchError {
+fn differs_in_case_error(name: &str) -> FetchError {
     FetchError::package(format!(
         "its entry {name:?} differs from another one in case only, and this file system does not distinguish them"
     ))
@@ -336,10 +361,10 @@ mod tests {
     #[test]
     fn every_file_and_directory_is_kept() {
         let (_directory, top) = written(|writer| {
-            writer.file("a/main.tf", false, &mut "x".as_bytes())?;
-            writer.file("/a/./b.tofu.json", false, &mut "{}".as_bytes())?;
-            writer.file("b/image.png", false, &mut "x".as_bytes())?;
-            writer.directory("c/")
+            writer.add_file("a/main.tf", false, &mut "x".as_bytes())?;
+            writer.add_file("/a/./b.tofu.json", false, &mut "{}".as_bytes())?;
+            writer.add_file("b/image.png", false, &mut "x".as_bytes())?;
+            writer.add_directory("c/")
         });
         assert_eq!(fs::read(top.join("a/main.tf")).unwrap(), b"x");
         assert!(top.join("a/b.tofu.json").exists());
@@ -351,13 +376,15 @@ mod tests {
     fn a_package_with_an_omitted_file_can_be_read_but_not_locked() {
         let directory = tempfile::tempdir().unwrap();
         let mut writer = PackageWriter::new(directory.path());
-        writer.file("main.tf", false, &mut "x".as_bytes()).unwrap();
         writer
-            .file("two\nlines", false, &mut "x".as_bytes())
+            .add_file("main.tf", false, &mut "x".as_bytes())
             .unwrap();
-        writer.link("etc", "/etc").unwrap();
         writer
-            .file("a/.git/config", false, &mut "x".as_bytes())
+            .add_file("two\nlines", false, &mut "x".as_bytes())
+            .unwrap();
+        writer.add_link("etc", "/etc").unwrap();
+        writer
+            .add_file("a/.git/config", false, &mut "x".as_bytes())
             .unwrap();
         let message = writer.finish().unwrap().unwrap().to_string();
         assert_eq!(
@@ -366,7 +393,7 @@ mod tests {
         );
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
         let message =
-            problem(|writer| writer.file("two\nlines/main.tf", false, &mut "x".as_bytes()));
+            problem(|writer| writer.add_file("two\nlines/main.tf", false, &mut "x".as_bytes()));
         assert_eq!(
             message,
             r#"its entry "two\nlines/main.tf" does not have a name of one line of text"#
@@ -383,7 +410,7 @@ mod tests {
             "/../main.tf",
             ".",
         ] {
-            let message = problem(|writer| writer.file(name, false, &mut "x".as_bytes()));
+            let message = problem(|writer| writer.add_file(name, false, &mut "x".as_bytes()));
             assert!(
                 message.ends_with("leads out of the package"),
                 "{name}: {message}"
@@ -394,16 +421,16 @@ mod tests {
     #[test]
     fn nothing_is_written_below_a_link_or_a_file() {
         let message = problem(|writer| {
-            writer.link("out", "../..")?;
-            writer.file("out/main.tf", false, &mut "x".as_bytes())
+            writer.add_link("out", "../..")?;
+            writer.add_file("out/main.tf", false, &mut "x".as_bytes())
         });
         assert_eq!(
             message,
             r#"its entry "out" is a file or a link, and a directory as well"#
         );
         let message = problem(|writer| {
-            writer.file("a/main.tf", false, &mut "x".as_bytes())?;
-            writer.link("a", "/etc")
+            writer.add_file("a/main.tf", false, &mut "x".as_bytes())?;
+            writer.add_link("a", "/etc")
         });
         assert_eq!(
             message,
@@ -421,15 +448,15 @@ mod tests {
             "a./main.tf",
             "main?.tf",
         ] {
-            let message = problem(|writer| writer.file(name, false, &mut "x".as_bytes()));
+            let message = problem(|writer| writer.add_file(name, false, &mut "x".as_bytes()));
             assert_eq!(
                 message,
                 format!("its entry {name:?} has a name that Windows reserves")
             );
         }
         let (_directory, top) = written(|writer| {
-            writer.file("main.tf", false, &mut "x".as_bytes())?;
-            writer.file("docs/why?.md", false, &mut "not written".as_bytes())
+            writer.add_file("main.tf", false, &mut "x".as_bytes())?;
+            writer.add_file("docs/why?.md", false, &mut "not written".as_bytes())
         });
         assert_eq!(fs::read(top.join("main.tf")).unwrap(), b"x");
     }
@@ -438,15 +465,15 @@ mod tests {
     #[test]
     fn links_stay_within_the_package() {
         let (_directory, top) = written(|writer| {
-            writer.file("real/main.tf", false, &mut "x".as_bytes())?;
-            writer.link("alias", "real")?;
-            writer.link("deep/alias.tf", "../real/main.tf")?;
-            writer.link("passwd.tf", "/etc/passwd")?;
-            writer.link("etc", "/etc")?;
-            writer.link("up", "..")?;
+            writer.add_file("real/main.tf", false, &mut "x".as_bytes())?;
+            writer.add_link("alias", "real")?;
+            writer.add_link("deep/alias.tf", "../real/main.tf")?;
+            writer.add_link("passwd.tf", "/etc/passwd")?;
+            writer.add_link("etc", "/etc")?;
+            writer.add_link("up", "..")?;
             // Each target looks harmless by its text, and together they lead out.
-            writer.link("real/top", "..")?;
-            writer.link("around", "real/top/..")
+            writer.add_link("real/top", "..")?;
+            writer.add_link("around", "real/top/..")
         });
         for inside in ["alias/main.tf", "deep/alias.tf"] {
             assert_eq!(fs::read(top.join(inside)).unwrap(), b"x", "{inside}");
@@ -460,8 +487,8 @@ mod tests {
     #[test]
     fn there_is_a_limit_to_entries() {
         let message = problem(|writer| {
-            (0..MOST_ENTRIES).try_for_each(|number| writer.directory(&format!("d{number}")))?;
-            writer.file("f", false, &mut io::empty())
+            (0..MOST_ENTRIES).try_for_each(|number| writer.add_directory(&format!("d{number}")))?;
+            writer.add_file("f", false, &mut io::empty())
         });
         assert_eq!(message, "it contains more than 100000 entries");
     }
@@ -474,30 +501,32 @@ mod tests {
             "it contains a name that is longer than 4096 bytes or has more than 100 parts";
         let long_names = |count: usize| (0..count).map(|number| format!("{number:04}{much}"));
         for (message, expected) in [
-            (problem(|writer| writer.directory(&long)), too_long),
+            (problem(|writer| writer.add_directory(&long)), too_long),
             (
-                problem(|writer| writer.file(&format!("{much}12345.tf"), false, &mut io::empty())),
+                problem(|writer| {
+                    writer.add_file(&format!("{much}12345.tf"), false, &mut io::empty())
+                }),
                 too_long,
             ),
             (
-                problem(|writer| writer.link("a", &"b".repeat(LONGEST_NAME + 1))),
+                problem(|writer| writer.add_link("a", &"b".repeat(LONGEST_NAME + 1))),
                 too_long,
             ),
             (
                 problem(|writer| {
                     long_names(MOST_NAMES / LONGEST_NAME + 9)
-                        .try_for_each(|name| writer.directory(&name))
+                        .try_for_each(|name| writer.add_directory(&name))
                 }),
                 "the names of its entries take more than 16 MiB",
             ),
             (
                 problem(|writer| {
-                    long_names(300).try_for_each(|target| writer.link(&target[..4], &target))
+                    long_names(300).try_for_each(|target| writer.add_link(&target[..4], &target))
                 }),
                 "its links take more than 1 MiB",
             ),
             (
-                problem(|writer| (0..300).try_for_each(|_| writer.link("a", &much))),
+                problem(|writer| (0..300).try_for_each(|_| writer.add_link("a", &much))),
                 "its links take more than 1 MiB",
             ),
         ] {

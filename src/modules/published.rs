@@ -42,7 +42,7 @@ impl ModuleFetcher {
         let has_same_files = package.is_one_of(&locked.hashes);
         // A tag or a registry leads to a different revision now. The locked one is compared, too.
         if let Some(old) = PinnedAddress::parse(&locked.package)
-            && let Some(address) = package.locked_address()
+            && let Some(address) = package.lock_address_with_directory()
             && let Some(new) = PinnedAddress::parse(&address)
             && old.repository == new.repository
             && old.revision != new.revision
@@ -80,12 +80,12 @@ impl ModuleFetcher {
                     ))
                     .gone());
                 }
-                self.version(clients, module, version, FetchPurpose::Locking, || {
+                self.registry_version(clients, module, version, FetchPurpose::Locking, || {
                     registry.location(module, version)
                 })
             }
             (ModuleSource::Remote(source), _) => {
-                self.package(clients, source, FetchPurpose::Locking)
+                self.cached_or_fetched(clients, source, FetchPurpose::Locking)
             }
             _ => Err(Diagnostic::error(
                 Code::NoMatchingVersion,

@@ -98,7 +98,7 @@ impl ModuleRegistry {
 
     fn list(&self, module: &RegistryModule) -> FetchResult<Vec<Version>> {
         let what = format!("the versions of {module}");
-        let (_, versions) = self.ask(
+        let (_, versions) = self.request_document(
             module,
             "versions",
             MAXIMUM_VERSIONS_BYTES,
@@ -116,54 +116,56 @@ impl ModuleRegistry {
     ) -> Result<Option<Timestamp>> {
         let what = format!("the date of {module} {version}");
         let path = version.to_string();
-        let answer = self.ask(module, &path, MAXIMUM_DETAILS_BYTES, &what, |document| {
-            let details = serde_json::from_slice::<VersionDetails>(&document.bytes).ok();
-            Ok((
-                details.and_then(|details| details.published_at?.parse().ok()),
-                0,
-            ))
-        });
+        let answer =
+            self.request_document(module, &path, MAXIMUM_DETAILS_BYTES, &what, |document| {
+                let details = serde_json::from_slice::<VersionDetails>(&document.bytes).ok();
+                Ok((
+                    details.and_then(|details| details.published_at?.parse().ok()),
+                    0,
+                ))
+            });
         Ok(answer.map(|(_, date)| date)?)
     }
 
-    /// Returns the location of the package of a version.
+    /// Requests the location of the package of a version: an archive, if the registry says whether
+    /// its token is sent there, or else a source of any kind.
     pub(super) fn location(
         &self,
         module: &RegistryModule,
         version: &Version,
     ) -> FetchResult<PackageLocation> {
-        let what = format!("{module} {version}");
+        let name = format!("{module} {version}");
         let path = format!("{version}/download");
         let (url, document) =
-            self.ask(module, &path, MAXIMUM_LOCATION_BYTES, &what, |document| {
+            self.request_document(module, &path, MAXIMUM_LOCATION_BYTES, &name, |document| {
                 Ok((document, 0))
             })?;
         let Some((location, with_credentials)) = self.read_location(&document) else {
             let why = "does not contain the location of the package";
-            return Err(invalid_location(&what, &url, why));
+            return Err(invalid_location_error(&name, &url, why));
         };
 
         if let Some(with_credentials) = with_credentials {
-            let archive = joined_location(&what, &url, &location)?;
-            return Ok(self.archive(module, archive, with_credentials)?);
+            let archive = joined_location(&name, &url, &location)?;
+            return Ok(self.archive_location(module, archive, with_credentials)?);
         }
         let mut source = location;
         if ["/", "./", "../"]
             .iter()
             .any(|prefix| source.starts_with(prefix))
         {
-            source = joined_location(&what, &url, &source)?.to_string();
+            source = joined_location(&name, &url, &source)?.to_string();
         }
         let source = match RemoteSource::detect(&source, "") {
             Ok(source) => source,
             Err(error) => {
                 let why = format!("contains a location that cannot be used: {error}");
-                return Err(invalid_location(&what, &url, &why));
+                return Err(invalid_location_error(&name, &url, &why));
             }
         };
         if source.is_on_this_machine() {
             let why = "contains a location on this machine";
-            return Err(invalid_location(&what, &url, why));
+            return Err(invalid_location_error(&name, &url, why));
         }
         Ok(PackageLocation::Source(source))
     }
@@ -186,7 +188,7 @@ impl ModuleRegistry {
     }
 
     /// Returns the location of an archive. A registry's token is sent only to the registry's hosts.
-    fn archive(
+    fn archive_location(
         &self,
         module: &RegistryModule,
         url: Url,
@@ -216,9 +218,9 @@ impl ModuleRegistry {
         Err(Diagnostic::error(Code::RequestFailed, message).into())
     }
 
-    /// Requests a document about a module, and returns its URL, too. For `decode` see
-    /// [`Client::get_decoded`].
-    fn ask<T>(
+    /// Requests a document about a module of at most `limit` bytes, and returns it with its URL.
+    /// `what` is its name in errors. For `decode` see [`Client::get_decoded`].
+    fn request_document<T>(
         &self,
         module: &RegistryModule,
         path: &str,
@@ -277,14 +279,14 @@ fn decode_versions(
 }
 
 /// The error for the answer of a registry to the request for a package.
-fn invalid_location(what: &str, url: &Url, why: &str) -> FetchError {
+fn invalid_location_error(what: &str, url: &Url, why: &str) -> FetchError {
     let message = format!("cannot get {what}: {} {why}", SafeUrl::from(url));
     FetchError::from(Diagnostic::error(Code::RequestFailed, message))
 }
 
 fn joined_location(what: &str, url: &Url, location: &str) -> FetchResult<Url> {
     url.join(location)
-        .map_err(|_| invalid_location(what, url, "contains a location that is not a URL"))
+        .map_err(|_| invalid_location_error(what, url, "contains a location that is not a URL"))
 }
 
 /// Selects the newest version of a module that meets the constraints, as OpenTofu and Terraform do.

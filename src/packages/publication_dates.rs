@@ -62,7 +62,7 @@ pub(crate) struct NotOldEnough {
 impl DemandedAge {
     /// Returns the reason why something that was published then is not old enough, or cannot be
     /// shown to be.
-    pub(crate) fn rejects(
+    pub(crate) fn why_not_old_enough(
         &self,
         published: impl FnOnce() -> Result<Timestamp, String>,
     ) -> Option<NotOldEnough> {

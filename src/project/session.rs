@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::changed_sources::refuse_changed_sources;
 use super::event::{Event, Observer};
-use super::plan::Listings;
+use super::plan::RegistryData;
 use super::reviewed_change::ReviewedChange;
 use super::root_module::ReadingOptions;
 use super::root_module::roots::{Roots, Selection};
@@ -80,7 +80,7 @@ pub struct Session<'a> {
     pub(super) repositories: SearchedRepositories,
     sources: Arc<Sources>,
     /// Requirements of root modules that share a lock file with a different one, by directory.
-    pub(super) sharing: OnceMap<(PathBuf, ReadingOptions), Result<Arc<Requirements>>>,
+    pub(super) shared_requirements: OnceMap<(PathBuf, ReadingOptions), Result<Arc<Requirements>>>,
     /// Start of the run. Ages of releases are relative to it.
     pub(super) started: Timestamp,
     observers: Mutex<Vec<Observer<'a>>>,
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
             mirrored_modules: OnceMap::default(),
             repositories: SearchedRepositories::default(),
             sources: Arc::default(),
-            sharing: OnceMap::default(),
+            shared_requirements: OnceMap::default(),
             started: Timestamp::now(),
             observers: Mutex::default(),
             announced: Mutex::default(),
@@ -164,7 +164,7 @@ impl<'a> Session<'a> {
             mirrored_modules: OnceMap::default(),
             repositories: SearchedRepositories::in_tree(tree),
             sources: Arc::clone(&self.sources),
-            sharing: OnceMap::default(),
+            shared_requirements: OnceMap::default(),
             started: self.started,
             observers: Mutex::default(),
             announced: Mutex::default(),
@@ -234,12 +234,12 @@ impl<'a> Session<'a> {
 
     /// Notifies the observers of the module packages and the CLI configurations that were read,
     /// each once.
-    pub(super) fn announce(&self) {
+    pub(super) fn notify_sources_read(&self) {
         for (name, origin) in self
             .modules
             .fetcher
             .iter()
-            .flat_map(|fetcher| fetcher.found())
+            .flat_map(|fetcher| fetcher.packages_read())
         {
             if self.is_first_notice(format!("module {name}")) {
                 self.notify(Event::Module(&name, origin));
@@ -254,7 +254,7 @@ impl<'a> Session<'a> {
 
     /// Notifies the observers of facts that are known only at the end of a step, each once.
     pub(super) fn finish(&self) {
-        self.announce();
+        self.notify_sources_read();
         let mut hosts = self.connections.claiming_hosts();
         hosts.retain(|host| self.is_first_notice(format!("dates of {host}")));
         if !hosts.is_empty() {
@@ -307,7 +307,7 @@ impl<'a> Session<'a> {
         let published = self
             .connections
             .publish_facts(dialect, repository, key, only.as_ref());
-        self.announce();
+        self.notify_sources_read();
         published
     }
 
@@ -341,13 +341,13 @@ impl<'a> Session<'a> {
     }
 
     /// Returns registry data about providers; `None` in an offline run.
-    pub(super) fn listings(&self, dialect: Dialect) -> Result<Option<Listings<'_>>> {
+    pub(super) fn registry_data(&self, dialect: Dialect) -> Result<Option<RegistryData<'_>>> {
         let dates = if self.options.offline {
             None
         } else {
             self.connections.publication_dates(dialect)?
         };
-        Ok(dates.map(|dates| Listings {
+        Ok(dates.map(|dates| RegistryData {
             dates,
             now: self.started,
         }))

@@ -118,7 +118,7 @@ impl Policy {
     }
 
     /// Whether the policy depends on a registry's facts about a provider as a whole.
-    pub(crate) fn judges_listings(&self) -> bool {
+    pub(crate) fn depends_on_registry_data(&self) -> bool {
         self.rules
             .iter()
             .any(|rules| rules.min_provider_age.is_some() || rules.tiers.is_some())

@@ -487,7 +487,7 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
 
 /// A warning for a read-only file that is replaced. Its directory decides whether that is possible,
 /// and OpenTofu and Terraform replace it silently.
-pub(crate) fn read_only(path: &Path) -> Option<Diagnostic> {
+pub(crate) fn read_only_warning(path: &Path) -> Option<Diagnostic> {
     if !is_read_only(path) {
         return None;
     }

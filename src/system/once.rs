@@ -37,6 +37,11 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
         cell.get_or_init(compute).clone()
     }
 
+    /// Forgets all values. The next callers compute them again.
+    pub(crate) fn forget_all(&self) {
+        lock(&self.cells).clear();
+    }
+
     /// Forgets all values if there are more than `most`. The next callers compute them again.
     pub(crate) fn forget_more_than(&self, most: usize) {
         let mut cells = lock(&self.cells);

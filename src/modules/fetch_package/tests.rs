@@ -83,7 +83,7 @@ fn fetcher_with(
 
 /// The package of an address that is to be read.
 fn fetch(fetcher: &ModuleFetcher, source: &RemoteSource) -> FetchResult<Package> {
-    fetcher.package(
+    fetcher.cached_or_fetched(
         &fetcher.clients(Dialect::Tofu).unwrap(),
         source,
         FetchPurpose::Reading,
@@ -140,7 +140,7 @@ fn a_package_is_fetched_once_and_again_after_an_hour_unless_it_cannot_change() {
     main(&third, &pinned).unwrap();
     assert_eq!(server.requests().len(), 2, "for ever");
     assert!(
-        third.cached(&source(&unpinned)).unwrap().is_some(),
+        third.cached_package(&source(&unpinned)).unwrap().is_some(),
         "an offline run takes it whatever its age"
     );
     main(&third, &unpinned).unwrap();
@@ -257,7 +257,7 @@ fn an_encrypted_address_does_not_lead_git_to_an_unencrypted_one() {
     for address in addresses {
         let (clients, source) = (fetcher.clients(Dialect::Tofu).unwrap(), source(address));
         let location = || Ok(PackageLocation::Source(source.clone()));
-        let package = fetcher.version(
+        let package = fetcher.registry_version(
             &clients,
             &module.module,
             &"1.0.0".parse().unwrap(),
@@ -342,7 +342,7 @@ fn a_wrong_checksum_is_refused_and_not_cached() {
         let address = source(&format!("{}?checksum={checksum}", at(&server, "/m.zip")));
         let error = fetch(&fetcher, &address).unwrap_err().errors.to_string();
         assert!(error.contains("checksum is"), "{error}");
-        assert!(fetcher.cached(&address).unwrap().is_none());
+        assert!(fetcher.cached_package(&address).unwrap().is_none());
     }
 }
 
@@ -359,7 +359,7 @@ fn a_version_of_a_registry_is_located_once_for_ever() {
                       locate: &dyn Fn() -> FetchResult<PackageLocation>| {
         let clients = fetcher.clients(Dialect::Tofu).unwrap();
         fetcher
-            .version(
+            .registry_version(
                 &clients,
                 &module.module,
                 &version,
@@ -421,7 +421,7 @@ fn an_archive_of_a_registry_is_known_by_its_content_and_may_want_the_token() {
                 version.parse().unwrap(),
             );
             fetcher
-                .version(
+                .registry_version(
                     &clients,
                     &module.module,
                     &version,
@@ -563,7 +563,7 @@ fn a_date_without_a_service_for_it_is_not_blamed_on_an_offline_run() {
     let ModuleSource::Registry(source) = source else {
         panic!("{source}");
     };
-    let published = fetcher.published(Dialect::Tofu, &source.module, &Version::new(1, 0, 0));
+    let published = fetcher.publication_date(Dialect::Tofu, &source.module, &Version::new(1, 0, 0));
     let why = "no service with its dates is configured";
     assert_eq!(published, Err(why.to_owned()));
 }

@@ -39,8 +39,8 @@ fn no_branch(name: &str) -> FetchError {
 }
 
 impl Repository<'_> {
-    /// Fetches the commit of an address. Returns a name for the commit; `None` if the fetched
-    /// repository is empty.
+    /// Fetches the commit of an address, with as little else as the server allows. Returns a name
+    /// for the commit; `None` if the fetched repository is empty.
     pub(super) fn fetch(&self, address: &GitAddress) -> FetchResult<Option<String>> {
         let revision = match &address.revision {
             Revision::Head => "HEAD",
@@ -54,6 +54,8 @@ impl Repository<'_> {
             Revision::Commit(commit) => return self.fetch_commit(address, commit).map(Some),
             Revision::Expression(text) => return self.fetch_all(address, text).map(Some),
         };
+
+        // 1. Fetch it without its history.
         let shallow = self.fetch_shallow(address, revision)?;
         if shallow.status.success() {
             return match &address.revision {
@@ -63,6 +65,8 @@ impl Repository<'_> {
                 _ => Ok(Some(MODULE.to_owned())),
             };
         }
+
+        // 2. Fetch it with its history if the server cannot do without.
         let printed = String::from_utf8_lossy(&shallow.stderr);
         // Only this text shows that the server is a plain web server.
         let is_dumb = printed.contains("dumb http transport does not support shallow");
@@ -132,10 +136,10 @@ impl Repository<'_> {
             return Ok(());
         }
 
-        // The history without files, in a repository without the commit. A server that cannot omit
-        // files sends all.
-        let name = self.directory.file_name().unwrap_or_default();
-        let name = format!("{}-history", name.to_string_lossy());
+        // Otherwise the history shows it. It is fetched without files, into a repository without
+        // the commit. A server that cannot omit files sends all.
+        let own_name = self.directory.file_name().unwrap_or_default();
+        let name = format!("{}-history", own_name.to_string_lossy());
         let history = Repository::for_fetching(self.git, &name, address)?;
         history.fetch_history(address.url.as_str(), &["--filter=tree:0"], &ALL_BRANCHES)?;
         let contains = format!("--contains={commit}");
@@ -190,12 +194,12 @@ impl Repository<'_> {
         if let Revision::Commit(_) = &address.revision {
             return Ok(revision.to_owned());
         }
-        if let Some(commit) = self.find(revision)? {
+        if let Some(commit) = self.commit_meant_by(revision)? {
             return Ok(commit);
         }
         // A clone has the default branch and the remote HEAD, too.
         self.set_default_branch(url)?;
-        let Some(commit) = self.find(revision)? else {
+        let Some(commit) = self.commit_meant_by(revision)? else {
             let why = format!("it has no branch, tag or commit {revision:?}");
             return Err(FetchError::git(why).gone());
         };
@@ -227,8 +231,9 @@ impl Repository<'_> {
         Ok(String::from_utf8_lossy(&list).into())
     }
 
-    /// Returns the commit that a revision means after a clone.
-    fn find(&self, text: &str) -> FetchResult<Option<String>> {
+    /// Returns the commit that a revision means after a clone: as it is, or as a branch or tag of
+    /// the repository. `None` if it means none.
+    fn commit_meant_by(&self, text: &str) -> FetchResult<Option<String>> {
         for name in [
             text,
             &format!("origin/{text}"),

@@ -104,11 +104,12 @@ impl Git<'_> {
     }
 }
 
-/// Returns the directories of objects in a `.git`, including submodules.
+/// Returns the directories of objects in a `.git`, including submodules; not all of them if there
+/// are too many or they are too deep.
 fn object_stores(dot_git: &Path) -> Vec<PathBuf> {
     let mut stores = Vec::new();
-    let mut open = vec![(dot_git.to_owned(), 0)];
-    while let Some((directory, depth)) = open.pop() {
+    let mut unread = vec![(dot_git.to_owned(), 0)];
+    while let Some((directory, depth)) = unread.pop() {
         if stores.len() > MOST_SUBMODULES || depth > 8 {
             break;
         }
@@ -127,7 +128,7 @@ fn object_stores(dot_git: &Path) -> Vec<PathBuf> {
             }
         }
         directories.truncate(MOST_SUBMODULES);
-        open.append(&mut directories);
+        unread.append(&mut directories);
     }
     stores
 }

@@ -48,9 +48,10 @@ pub(super) fn write_package<'g>(
     let mut writer = PackageWriter::new(package);
     let mut bytes_left = MOST_BYTES;
     let mut top_commit = None;
-    let mut waiting = vec![(address.clone(), String::new())];
+    // Repositories to write, each with its directory in the package.
+    let mut unwritten = vec![(address.clone(), String::new())];
     for number in 0.. {
-        let Some((current, path)) = waiting.pop() else {
+        let Some((current, path)) = unwritten.pop() else {
             break;
         };
         let (repository, revision) = open(&number.to_string(), &current)
@@ -60,14 +61,14 @@ pub(super) fn write_package<'g>(
             continue;
         };
         let (commit, submodules) = repository
-            .write(&revision, &path, &mut writer, &mut bytes_left)
+            .write_commit(&revision, &path, &mut writer, &mut bytes_left)
             .map_err(|error| error.in_submodule(&path, &current.url))?;
         if number == 0 {
             top_commit = Some(commit);
         }
 
         // The package itself is number 0, so `number` submodules were opened.
-        if number + waiting.len() + submodules.len() > MOST_SUBMODULES {
+        if number + unwritten.len() + submodules.len() > MOST_SUBMODULES {
             let message = format!("it has more than {MOST_SUBMODULES} submodules");
             return Err(FetchError::git(message));
         }
@@ -79,7 +80,7 @@ pub(super) fn write_package<'g>(
                     submodule.path
                 )));
             };
-            waiting.push((submodule_address, submodule.path));
+            unwritten.push((submodule_address, submodule.path));
         }
     }
     Ok(GitPackage {
@@ -108,7 +109,7 @@ enum Kind {
 impl Repository<'_> {
     /// Writes the commit of a revision into the directory `prefix` of a package, which may have
     /// `bytes_left` more. Returns the id of the commit, and its submodules.
-    pub(super) fn write(
+    pub(super) fn write_commit(
         &self,
         revision: &str,
         prefix: &str,
@@ -120,12 +121,12 @@ impl Repository<'_> {
             self.time_left(),
             |requests, answers| {
                 let mut objects = Objects { requests, answers };
-                let commit = objects.commit(revision)?;
-                let entries = objects.entries(&commit)?;
-                let Written {
+                let commit = objects.commit_id(revision)?;
+                let entries = objects.list_entries(&commit)?;
+                let WrittenTree {
                     mapping,
                     submodules,
-                } = objects.write(&entries, prefix, writer, bytes_left)?;
+                } = objects.write_entries(&entries, prefix, writer, bytes_left)?;
                 Ok((
                     commit,
                     self.submodules(mapping.as_deref(), prefix, submodules)?,
@@ -138,7 +139,7 @@ impl Repository<'_> {
 
 /// Parses the start of a tree of the directory `parent`, which ends with a slash: `100644 NAME`, a
 /// zero byte and the bytes of an id. Returns the rest of the tree.
-fn parse<'t>(tree: &'t [u8], parent: &[u8]) -> Option<(TreeEntry, &'t [u8])> {
+fn parse_entry<'t>(tree: &'t [u8], parent: &[u8]) -> Option<(TreeEntry, &'t [u8])> {
     let end = tree.iter().position(|byte| *byte == 0)?;
     let space = tree[..end].iter().position(|byte| *byte == b' ')?;
     let (id, rest) = tree[end + 1..].split_at_checked(ID_LENGTH)?;
@@ -197,7 +198,7 @@ fn is_git_directory(name: &[u8]) -> bool {
 }
 
 /// References to submodules in a commit.
-struct Written {
+struct WrittenTree {
     /// Id of `.gitmodules`.
     mapping: Option<String>,
     /// Paths and commits of submodules.
@@ -212,10 +213,10 @@ struct Objects<'a> {
 
 impl Objects<'_> {
     /// Lists the entries of a commit, each after the directory that contains it.
-    fn entries(&mut self, commit: &str) -> FetchResult<Vec<TreeEntry>> {
+    fn list_entries(&mut self, commit: &str) -> FetchResult<Vec<TreeEntry>> {
         let mut entries = Vec::new();
         let mut bytes_left = LONGEST_LIST;
-        self.list(
+        self.list_tree(
             &format!("{commit}^{{tree}}"),
             b"",
             &mut entries,
@@ -226,15 +227,16 @@ impl Objects<'_> {
             if *kind == Kind::Directory {
                 let id = id.clone();
                 let parent = [path, &b"/"[..]].concat();
-                self.list(&id, &parent, &mut entries, &mut bytes_left)?;
+                self.list_tree(&id, &parent, &mut entries, &mut bytes_left)?;
             }
             listed += 1;
         }
         Ok(entries)
     }
 
-    /// Adds the entries of one tree to a list, which may take `bytes_left` more.
-    fn list(
+    /// Adds the entries of one tree, which is the directory `parent`, to a list that may take
+    /// `bytes_left` more.
+    fn list_tree(
         &mut self,
         tree: &str,
         parent: &[u8],
@@ -242,12 +244,13 @@ impl Objects<'_> {
         bytes_left: &mut u64,
     ) -> FetchResult<()> {
         let mut content = Vec::new();
-        self.copy(tree, "tree", *bytes_left, &mut content)?
+        self.copy_object(tree, "tree", *bytes_left, &mut content)?
             .ok_or_else(too_long)?;
         let mut rest = content.as_slice();
         while !rest.is_empty() {
             let entry;
-            (entry, rest) = parse(rest, parent).ok_or_else(FetchError::unreadable_git_output)?;
+            (entry, rest) =
+                parse_entry(rest, parent).ok_or_else(FetchError::unreadable_git_output)?;
             if is_refused(entry.kind, &entry.path[parent.len()..]) {
                 let name = String::from_utf8_lossy(&entry.path);
                 return Err(FetchError::git(format!(
@@ -264,14 +267,15 @@ impl Objects<'_> {
         Ok(())
     }
 
-    /// Writes the entries of a tree into a package, which may have `bytes_left` more.
-    fn write(
+    /// Writes the entries of a commit into the directory `prefix` of a package, which may have
+    /// `bytes_left` more. Returns its submodules, and the id of `.gitmodules`.
+    fn write_entries(
         &mut self,
         entries: &[TreeEntry],
         prefix: &str,
         writer: &mut PackageWriter,
         bytes_left: &mut u64,
-    ) -> FetchResult<Written> {
+    ) -> FetchResult<WrittenTree> {
         let mut mapping = None;
         let mut submodules = Vec::new();
         for entry in entries {
@@ -281,15 +285,15 @@ impl Objects<'_> {
                 if entry.kind == Kind::Directory {
                     return Err(why);
                 }
-                writer.omit(&name, why)?;
+                writer.omit_unless_configuration(&name, why)?;
                 continue;
             };
             let path = below(prefix, name);
             match entry.kind {
-                Kind::Directory => writer.directory(&path)?,
+                Kind::Directory => writer.add_directory(&path)?,
                 Kind::File { is_executable } => {
-                    if let Some(mut file) = writer.open(&path, is_executable)? {
-                        let size = self.copy(&entry.id, "blob", *bytes_left, &mut file)?;
+                    if let Some(mut file) = writer.create_file(&path, is_executable)? {
+                        let size = self.copy_object(&entry.id, "blob", *bytes_left, &mut file)?;
                         let size = size.ok_or_else(FetchError::too_large)?;
                         *bytes_left -= size;
                         if name == FILE_NAME && size <= LARGEST_MAPPING {
@@ -299,29 +303,30 @@ impl Objects<'_> {
                 }
                 Kind::Link => {
                     let mut target = Vec::new();
-                    self.copy(&entry.id, "blob", LONGEST_TARGET, &mut target)?.ok_or_else(|| {
+                    self.copy_object(&entry.id, "blob", LONGEST_TARGET, &mut target)?.ok_or_else(|| {
                         let why = format!("the target of its link {path:?} is longer than {LONGEST_TARGET} bytes");
                         FetchError::package(why)
                     })?;
                     let target =
                         String::from_utf8(target).map_err(|_| FetchError::bad_name(&path))?;
-                    writer.link(&path, &target)?;
+                    writer.add_link(&path, &target)?;
                 }
                 Kind::Submodule => {
-                    writer.directory(&path)?;
+                    writer.add_directory(&path)?;
                     submodules.push((name.to_owned(), entry.id.clone()));
                 }
             }
         }
-        Ok(Written {
+        Ok(WrittenTree {
             mapping,
             submodules,
         })
     }
 
     /// Returns the id of the commit of a revision.
-    fn commit(&mut self, revision: &str) -> FetchResult<String> {
-        let Some((id, size)) = self.ask(&format!("{revision}^{{commit}}"), "commit")? else {
+    fn commit_id(&mut self, revision: &str) -> FetchResult<String> {
+        let Some((id, size)) = self.request_object(&format!("{revision}^{{commit}}"), "commit")?
+        else {
             return Err(FetchError::git(format!("it has no commit {revision:?}")));
         };
         self.copy_content(size, &mut io::sink())?;
@@ -330,14 +335,14 @@ impl Objects<'_> {
 
     /// Writes the content of an object, and returns its size; `None` if that is larger than `most`.
     /// Then no other object can be asked for.
-    fn copy(
+    fn copy_object(
         &mut self,
         name: &str,
         kind: &str,
         most: u64,
         into: &mut dyn Write,
     ) -> FetchResult<Option<u64>> {
-        let Some((_, size)) = self.ask(name, kind)? else {
+        let Some((_, size)) = self.request_object(name, kind)? else {
             return Err(FetchError::git("an object of the repository is missing"));
         };
         if size > most {
@@ -347,7 +352,7 @@ impl Objects<'_> {
     }
 
     /// Asks for an object, and returns its id and size; `None` if it is missing.
-    fn ask(&mut self, name: &str, kind: &str) -> FetchResult<Option<(String, u64)>> {
+    fn request_object(&mut self, name: &str, kind: &str) -> FetchResult<Option<(String, u64)>> {
         let mut line = String::new();
         let asked = writeln!(self.requests, "{name}").and_then(|()| self.requests.flush());
         asked

@@ -112,7 +112,7 @@ impl Session<'_> {
     pub fn inventory(&self, roots: &Roots) -> Result<Inventory> {
         self.notify(Event::Reading);
         let results = self.each_root(roots, |root| self.read_contents(&root));
-        self.announce();
+        self.notify_sources_read();
 
         let mut inventory = Inventory {
             root_modules: roots.len(),

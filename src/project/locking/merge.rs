@@ -20,7 +20,7 @@ pub struct Resolved {
     pub outcome: LockOutcome,
     /// Conflicts that the user must resolve, because it is unknown whether the configuration
     /// requires their providers.
-    pub left: Vec<Conflict>,
+    pub unresolved: Vec<Conflict>,
 }
 
 impl Session<'_> {
@@ -40,20 +40,21 @@ impl Session<'_> {
         // 1. Read what the configuration requires.
         self.notify(Event::Reading);
         let prepared = self.prepare_with(root, lock_file, options, None);
-        self.announce();
+        self.notify_sources_read();
         let mut prepared = prepared?;
 
         // 2. Select the providers that are locked again.
         let is_incomplete = prepared.requirements.is_incomplete;
         let mut warnings = Vec::new();
-        let mut left = Vec::new();
+        let mut unresolved = Vec::new();
         for conflict in conflicts {
             let address = &conflict.address;
             if prepared.requirements.providers.contains_key(address) {
-                select(&mut prepared, conflict);
-            // A module that is not known may require it, so that the conflict stays for the user.
+                lock_again(&mut prepared, conflict);
             } else if is_incomplete {
-                left.push(conflict);
+                // A module that is not known may require it, so that the conflict stays for the
+                // user.
+                unresolved.push(conflict);
             } else {
                 let message = format!(
                     "the configuration does not require {}; it has no entry",
@@ -64,7 +65,7 @@ impl Session<'_> {
         }
 
         // 3. Lock them.
-        let mut outcome = if prepared.only.is_empty() {
+        let mut outcome = if prepared.named_providers.is_empty() {
             LockOutcome {
                 locks: prepared.lock_file.locks().clone(),
                 providers: Vec::new(),
@@ -73,7 +74,8 @@ impl Session<'_> {
             }
         } else {
             let root = &prepared.root;
-            self.resolve(&prepared, &left, options).map_err(|errors| {
+            let result = self.lock_conflicting(&prepared, &unresolved, options);
+            result.map_err(|errors| {
                 if root.found.linked_lock_file.is_some() {
                     root.name_all_sharing_in(errors)
                 } else {
@@ -81,26 +83,30 @@ impl Session<'_> {
                 }
             })?
         };
+        // Warnings about providers without an entry come first.
         outcome.warnings.splice(0..0, warnings);
         self.finish();
-        Ok(Resolved { outcome, left })
+        Ok(Resolved {
+            outcome,
+            unresolved,
+        })
     }
 
     /// Locks the providers in conflict. Offline, only the versions of both sides are known.
-    fn resolve(
+    fn lock_conflicting(
         &self,
         prepared: &Prepared,
-        left: &[Conflict],
+        unresolved: &[Conflict],
         options: &LockOptions,
     ) -> Result<LockOutcome> {
         let mut offline = None;
         if self.options.offline {
             // The versions that either side or the merged lock file has.
             let mut known: Vec<_> = prepared.lock_file.locks().iter().collect();
-            for (address, sides) in &prepared.replaced {
+            for (address, sides) in &prepared.conflict_sides {
                 known.extend(sides.iter().map(|side| (address, side)));
             }
-            for conflict in left {
+            for conflict in unresolved {
                 for side in conflict.ours.iter().chain(&conflict.theirs) {
                     known.push((&conflict.address, side));
                 }
@@ -116,9 +122,10 @@ impl Session<'_> {
     }
 }
 
-/// Selects a provider in conflict, at the newest version of both sides that the constraints and the
-/// policy allow.
-fn select(prepared: &mut Prepared, conflict: Conflict) {
+/// Adds a provider in conflict to the ones that are locked, at the newer version of the two sides
+/// that the constraints and the policy allow. If they allow neither, a version is selected as for a
+/// new provider.
+fn lock_again(prepared: &mut Prepared, conflict: Conflict) {
     let is_incomplete = prepared.requirements.is_incomplete;
     let address = conflict.address;
     let Some(requirement) = prepared.requirements.providers.get_mut(&address) else {
@@ -138,14 +145,16 @@ fn select(prepared: &mut Prepared, conflict: Conflict) {
     for side in &sides {
         let version = &side.version;
         let policy = &root.settings.policy;
-        let against = policy.against_version(&address, root.dialect, version);
-        if requirement.constraints.allows(version) && against.is_empty() {
+        let violations = policy.against_version(&address, root.dialect, version);
+        if requirement.constraints.allows(version) && violations.is_empty() {
             newest = newest.max(Some(version));
         }
     }
     if let Some(version) = newest {
-        prepared.versions.insert(address.clone(), version.clone());
+        prepared
+            .requested_versions
+            .insert(address.clone(), version.clone());
     }
-    prepared.only.push(address.clone());
-    prepared.replaced.insert(address, sides);
+    prepared.named_providers.push(address.clone());
+    prepared.conflict_sides.insert(address, sides);
 }

@@ -14,7 +14,7 @@ use crate::provider::{Dialect, ProviderAddress, ProviderSpec};
 use crate::system::{lock, parallel};
 
 /// The named providers and module calls, and the root modules that have them.
-pub(super) struct NamedTargets<'a> {
+struct NamedTargets<'a> {
     providers: Vec<NamedInRoots<'a>>,
     /// Whether a short name may stand for a provider.
     takes_short_names: bool,
@@ -35,41 +35,43 @@ struct NamedInRoots<'a> {
     short_for: BTreeSet<ProviderAddress>,
 }
 
-impl<'a> NamedTargets<'a> {
-    /// Returns the named providers. In an upgrade a short name that no root module requires by the
-    /// rules of its dialect is written in full. `lock` takes none, like `providers lock` of
-    /// OpenTofu and Terraform.
-    ///
-    /// # Errors
-    /// A name that none of several root modules has, beside the errors of root modules that cannot
-    /// be read; and a short name that stands for several providers.
-    pub(in crate::project) fn find(
-        session: &Session<'_>,
-        roots: &Roots,
-        options: &'a LockOptions,
-        upgrade: Option<&'a UpgradeOptions>,
-    ) -> Result<Vec<ProviderSpec>> {
-        let targets = Self::new(options, upgrade);
-        let is_clear = !targets.takes_short_names || targets.are_locked(session, roots);
-        if targets.is_empty() || (!roots.may_be_several() && is_clear) {
-            return Ok(options.providers.clone());
-        }
-
-        let shared_targets = Mutex::new(targets);
-        let threads = session.modules.threads();
-        parallel::map(roots.list.iter().collect(), threads, |root: &FoundRoot| {
-            let result = session.read_to_lock(root, options, upgrade);
-            lock(&shared_targets).add(result);
-        });
-        let targets = shared_targets
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        if roots.may_be_several() {
-            targets.check()?;
-        }
-        collect_all(targets.providers.iter().map(NamedInRoots::in_full))
+/// Returns the providers that the user names. In an upgrade a short name that no root module
+/// requires by the rules of its dialect is written in full. `lock` takes none, like `providers
+/// lock` of OpenTofu and Terraform.
+///
+/// # Errors
+/// A name that none of several root modules has, beside the errors of root modules that cannot be
+/// read; and a short name that stands for several providers.
+pub(super) fn named_providers(
+    session: &Session<'_>,
+    roots: &Roots,
+    options: &LockOptions,
+    upgrade: Option<&UpgradeOptions>,
+) -> Result<Vec<ProviderSpec>> {
+    let targets = NamedTargets::new(options, upgrade);
+    let are_known_in_full = !targets.takes_short_names || targets.are_locked(session, roots);
+    // The only root module reports names that it does not have when it is locked.
+    if targets.is_empty() || (!roots.may_be_several() && are_known_in_full) {
+        return Ok(options.providers.clone());
     }
 
+    // Each root module is dropped at once, because many take much memory.
+    let shared_targets = Mutex::new(targets);
+    let threads = session.modules.threads();
+    parallel::map(roots.list.iter().collect(), threads, |root: &FoundRoot| {
+        let result = session.read_to_lock(root, options, upgrade);
+        lock(&shared_targets).add_root(result);
+    });
+    let targets = shared_targets
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    if roots.may_be_several() {
+        targets.check_each_is_found()?;
+    }
+    collect_all(targets.providers.iter().map(NamedInRoots::in_full))
+}
+
+impl<'a> NamedTargets<'a> {
     fn new(options: &'a LockOptions, upgrade: Option<&'a UpgradeOptions>) -> Self {
         let providers = options.providers.iter().map(|spec| NamedInRoots {
             spec,
@@ -109,18 +111,17 @@ impl<'a> NamedTargets<'a> {
             .all(|named| lock_file.entry(&named.spec.resolve(root.dialect)).is_some())
     }
 
-    /// Adds the requirements and calls of a root module.
-    fn add(&mut self, root: Result<Prepared>) {
-        let Prepared {
-            root, requirements, ..
-        } = match root {
+    /// Looks for the names in a root module, or notes why it could not be read.
+    fn add_root(&mut self, result: Result<Prepared>) {
+        let prepared = match result {
             Ok(prepared) => prepared,
             Err(errors) => return self.unread.extend(errors),
         };
         self.read += 1;
+        let required = &prepared.requirements.providers;
         for named in &mut self.providers {
-            let required = &requirements.providers;
-            named.is_by_rule |= required.contains_key(&named.spec.resolve(root.dialect));
+            let address = named.spec.resolve(prepared.root.dialect);
+            named.is_by_rule |= required.contains_key(&address);
             if !self.takes_short_names {
                 continue;
             }
@@ -130,21 +131,21 @@ impl<'a> NamedTargets<'a> {
                 }
             }
         }
-        for call in requirements.package_calls() {
+        for call in prepared.requirements.package_calls() {
             self.unknown_calls.remove(&call.key);
         }
     }
 
     /// Fails for the first name that no root module has, unless none could be read.
-    fn check(&self) -> Result<()> {
+    fn check_each_is_found(&self) -> Result<()> {
         if self.read == 0 && !self.unread.is_empty() {
             return Ok(());
         }
         let is_complete = self.unread.is_empty();
         let unknown = self.providers.iter().find(|named| named.is_unknown());
         let error = match unknown {
-            Some(named) => Some(no_such_provider(named.spec, is_complete)),
-            None => no_such_call(self.unknown_calls.iter().copied()),
+            Some(named) => Some(unknown_provider_error(named.spec, is_complete)),
+            None => unknown_calls_error(self.unknown_calls.iter().copied()),
         };
         match error {
             Some(error) => Err(self.unread.iter().cloned().chain([error]).collect()),
@@ -181,7 +182,7 @@ impl NamedInRoots<'_> {
     }
 }
 
-fn no_such_provider(provider: &ProviderSpec, is_complete: bool) -> Diagnostic {
+fn unknown_provider_error(provider: &ProviderSpec, is_complete: bool) -> Diagnostic {
     let which = if is_complete {
         "no root module"
     } else {
@@ -193,7 +194,7 @@ fn no_such_provider(provider: &ProviderSpec, is_complete: bool) -> Diagnostic {
 }
 
 /// The error for named calls that do not exist, if there are any.
-pub(super) fn no_such_call<'a>(
+pub(super) fn unknown_calls_error<'a>(
     missing: impl IntoIterator<Item = &'a String>,
 ) -> Option<Diagnostic> {
     let names: Vec<_> = missing

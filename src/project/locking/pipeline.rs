@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::named_targets::{NamedTargets, no_such_call};
+use super::named_targets::{named_providers, unknown_calls_error};
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption};
 use crate::lockfile::{self, CanonicalBlocks};
@@ -13,17 +13,17 @@ use crate::packages::{ProgressSink, Source};
 use crate::project::event::{Event, LockedRootModule, Report, RootOutcome};
 use crate::project::options::{LockOptions, UpgradeOptions};
 use crate::project::plan::moves::UpgradePlan;
-use crate::project::plan::prepared::{Prepared, PreparedModules};
+use crate::project::plan::prepared::Prepared;
 use crate::project::plan::rewrites::{self, Rewrites};
 use crate::project::plan::{
-    self, Listings, LockOutcome, LockRequest, LockRun, Question, RecordedEntries, SelectedVersions,
+    self, LockOutcome, LockRequest, LockRun, Question, RecordedEntries, RegistryData,
+    SelectedVersions,
 };
 use crate::project::root_module::RootModule;
 use crate::project::root_module::linked_lock_files::{LOCK_FILES, Linked};
 use crate::project::root_module::roots::{FoundRoot, Roots};
 use crate::project::session::{ModuleFetching, Session};
 use crate::provider::Hostname;
-use crate::settings::Settings;
 use crate::system::files::{self, FileChange, WriteError};
 use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
 use crate::system::shared_jobs::with_shared_jobs;
@@ -97,14 +97,15 @@ impl Session<'_> {
         mut keep: impl FnMut(RootOutcome) -> T,
     ) -> Result<Report<T>> {
         // An earlier run may have read other files.
-        self.sharing.forget_more_than(0);
+        self.shared_requirements.forget_all();
 
-        // 1. Check the names that the user gives, and collect what an offline run knows.
+        // 1. Check the names that the user gives, and collect what an offline run knows. The user
+        // sees which modules were read even if a name is wrong.
         self.notify(Event::Reading);
-        let named = NamedTargets::find(self, roots, options, upgrade);
-        self.announce();
+        let named_providers = named_providers(self, roots, options, upgrade);
+        self.notify_sources_read();
         let options = &LockOptions {
-            providers: named?,
+            providers: named_providers?,
             ..options.clone()
         };
         let mut offline = None;
@@ -121,8 +122,8 @@ impl Session<'_> {
         self.with_pipeline(options, upgrade, offline, |pipeline| {
             let users = split_by_shared_lock_file(&roots.list);
             for (list, side_by_side) in [(users.first, SIDE_BY_SIDE), (users.later, 1)] {
-                pipeline.each_root(&list, side_by_side, |path, outcome| {
-                    report.roots.push((path.to_owned(), outcome.map(&mut keep)));
+                pipeline.each_root(&list, side_by_side, |path, result| {
+                    report.roots.push((path.to_owned(), result.map(&mut keep)));
                 });
             }
         });
@@ -188,14 +189,14 @@ pub(super) struct Pipeline<'a, 'b> {
 struct Planned<'a> {
     prepared: Prepared,
     source: Arc<Source>,
-    listings: Option<Listings<'a>>,
+    registry_data: Option<RegistryData<'a>>,
     selection: SelectedVersions,
     /// Moves of providers and modules, in an upgrade.
     plan: Option<UpgradePlan>,
 }
 
 /// The change of a file, if its content changes.
-fn file_change(path: &Path, old: Option<&Vec<u8>>, new: Vec<u8>) -> Option<FileChange> {
+fn change_if_different(path: &Path, old: Option<&Vec<u8>>, new: Vec<u8>) -> Option<FileChange> {
     if old == Some(&new) {
         return None;
     }
@@ -206,7 +207,7 @@ fn file_change(path: &Path, old: Option<&Vec<u8>>, new: Vec<u8>) -> Option<FileC
     })
 }
 
-/// A version constraint in quotes, as an edit that leaves it unchanged.
+/// A version constraint in quotes, as an edit that leaves it unchanged. `None` without quotes.
 fn unchanged_edit(quoted: &Location) -> Option<ConstraintEdit> {
     let written = quoted.file.text.get(quoted.span.clone())?;
     let text = written.strip_prefix('"')?.strip_suffix('"')?;
@@ -310,7 +311,7 @@ impl Pipeline<'_, '_> {
         let has_edits = planned_roots(&plans).any(|plan| plan.edits().next().is_some());
         if has_edits {
             let paths: Vec<_> = list.iter().map(|root| root.path.as_path()).collect();
-            rewrites::agree(&mut plans, &paths, |plan| match plan {
+            rewrites::fail_if_texts_differ(&mut plans, &paths, |plan| match plan {
                 Some(plan) => plan.shared_texts(),
                 None => Vec::new(),
             });
@@ -323,28 +324,28 @@ impl Pipeline<'_, '_> {
     fn plan(&self, root: &FoundRoot) -> Result<Option<Planned<'_>>> {
         // 1. Read the settings, the lock files and the requirements, with the modules that the
         // root module calls.
-        let Some(prepared) = self.open(root)? else {
+        let Some(prepared) = self.read_if_required(root)? else {
             return Ok(None);
         };
 
         // 2. Find the source of the packages, and publication dates if something depends on them.
         let source = self.source_of(&prepared)?;
-        let listings = self.listings(&prepared)?;
+        let registry_data = self.registry_data_if_used(&prepared)?;
 
         // 3. Select a version for each provider.
-        let request = self.request(&prepared, &source, listings);
+        let request = self.lock_request(&prepared, &source, registry_data);
         let selected = self
-            .check_calls(&prepared)
-            .and_then(|()| self.select(&request));
+            .check_named_calls(&prepared)
+            .and_then(|()| self.select_versions(&request));
         let mut selection = selected.map_err(|errors| prepared.root.name_all_sharing_in(errors))?;
         let mut plan = None;
         if self.run.upgrade.is_some() {
-            plan = Some(selection.upgrade_plan(&request));
+            plan = Some(selection.take_upgrade_plan(&request));
         }
         Ok(Some(Planned {
             prepared,
             source,
-            listings,
+            registry_data,
             selection,
             plan,
         }))
@@ -361,17 +362,18 @@ impl Pipeline<'_, '_> {
         // Edits of other root modules depend on the plan of this one.
         let has_edits =
             planned_roots(std::slice::from_ref(&planned)).any(|plan| plan.edits().next().is_some());
-        match self.attempt(planned, rewrites) {
+        match self.lock_planned(planned, rewrites) {
             Err(WriteError::Changed(_)) if !has_edits => {
-                self.session.sharing.forget_more_than(0);
-                Ok(self.attempt(self.plan(root), rewrites)?)
+                self.session.shared_requirements.forget_all();
+                Ok(self.lock_planned(self.plan(root), rewrites)?)
             }
             result => Ok(result?),
         }
     }
 
-    /// Takes a planned root module through the other steps.
-    fn attempt(
+    /// Takes a planned root module through the other steps of [`Pipeline::plan`]. `None` for a root
+    /// module that requires no named provider.
+    fn lock_planned(
         &self,
         planned: Result<Option<Planned<'_>>>,
         rewrites: &Rewrites,
@@ -379,7 +381,7 @@ impl Pipeline<'_, '_> {
         let Some(Planned {
             prepared,
             source,
-            listings,
+            registry_data,
             selection,
             plan,
         }) = planned?
@@ -394,49 +396,50 @@ impl Pipeline<'_, '_> {
         };
 
         // 4. Fetch the packages, and decide which hashes are recorded.
-        let request = self.request(&prepared, &source, listings);
+        let request = self.lock_request(&prepared, &source, registry_data);
         let outcome = self
-            .record(&request, &selection)
+            .record_hashes(&request, &selection)
             .map_err(|errors| prepared.root.name_all_sharing_in(errors))?;
 
         // 5. Change the bytes of the old lock files.
-        let mut locked = self.edit(prepared, outcome, plan)?;
+        let mut locked = self.edit_lock_files(prepared, outcome, plan)?;
 
         // 6. Replace the files that change: all or none.
         let root = &locked.prepared.root;
-        let warning = match self.write(&locked, rewrites) {
+        let read_only_warning = match self.write_files(&locked, rewrites) {
             Ok(warning) => warning,
             Err(WriteError::Changed(errors)) => {
                 return Err(WriteError::Changed(root.name_in(errors)));
             }
             Err(WriteError::Failed(errors)) => return Err(root.name_in(errors).into()),
         };
-        locked.outcome.warnings.extend(warning);
+        locked.outcome.warnings.extend(read_only_warning);
         Ok(Some(RootOutcome::Locked(Box::new(locked))))
     }
 
     /// Selects versions for a root module, and records their entries, without writing them.
     pub(in crate::project) fn outcome(&self, prepared: &Prepared) -> Result<LockOutcome> {
         let source = self.source_of(prepared)?;
-        self.session.announce();
+        self.session.notify_sources_read();
         self.notify_hosts(prepared);
-        let listings = self.listings(prepared)?;
-        let request = self.request(prepared, &source, listings);
-        let selection = self.select(&request)?;
-        self.record(&request, &selection)
+        let registry_data = self.registry_data_if_used(prepared)?;
+        let request = self.lock_request(prepared, &source, registry_data);
+        let selection = self.select_versions(&request)?;
+        self.record_hashes(&request, &selection)
     }
 
     /// Reads a root module: settings, lock files and requirements, with the modules that it calls.
-    fn open(&self, root: &FoundRoot) -> Result<Option<Prepared>> {
+    /// `None` for one of several root modules that requires no named provider.
+    fn read_if_required(&self, root: &FoundRoot) -> Result<Option<Prepared>> {
         let mut prepared = self
             .session
             .read_to_lock(root, self.run.options, self.run.upgrade)?;
         if root.is_one_of_several && !self.run.options.providers.is_empty() {
             let required = &prepared.requirements.providers;
             prepared
-                .only
+                .named_providers
                 .retain(|address| required.contains_key(address));
-            if prepared.only.is_empty() {
+            if prepared.named_providers.is_empty() {
                 return Ok(None);
             }
         }
@@ -466,48 +469,48 @@ impl Pipeline<'_, '_> {
     }
 
     /// A request to lock a root module.
-    fn request<'r>(
+    fn lock_request<'r>(
         &'r self,
         prepared: &'r Prepared,
         source: &'r Arc<Source>,
-        listings: Option<Listings<'r>>,
+        registry_data: Option<RegistryData<'r>>,
     ) -> LockRequest<'r> {
         LockRequest {
             run: &self.run,
             prepared,
             source,
-            listings,
+            registry_data,
         }
     }
 
-    /// Publication dates and registry data about providers, if something depends on them.
+    /// Publication dates and registry data about providers; `None` offline, and if nothing depends
+    /// on them.
     ///
     /// # Errors
     /// A minimum age applies to a provider, and publication dates are unknown.
-    fn listings(&self, prepared: &Prepared) -> Result<Option<Listings<'_>>> {
+    fn registry_data_if_used(&self, prepared: &Prepared) -> Result<Option<RegistryData<'_>>> {
         let RootModule {
-            settings: Settings { policy, .. },
-            dialect,
-            ..
+            settings, dialect, ..
         } = &prepared.root;
         let has_age = prepared.minimum_age.is_some();
-        if has_age || policy.judges_listings() {
-            let listings = self.session.listings(*dialect)?;
-            if has_age && listings.is_none() && self.run.selects_by_age(prepared) {
-                return Err(dates_not_known().into());
+        if has_age || settings.policy.depends_on_registry_data() {
+            let registry_data = self.session.registry_data(*dialect)?;
+            if has_age && registry_data.is_none() && self.run.selects_by_age(prepared) {
+                return Err(unknown_dates_error().into());
             }
-            return Ok(listings);
+            return Ok(registry_data);
         }
+        // Dates that an upgrade only shows may be missing.
         match self.run.provider_upgrade() {
             Some(options) if options.release_info => {
-                Ok(self.session.listings(*dialect).ok().flatten())
+                Ok(self.session.registry_data(*dialect).ok().flatten())
             }
             _ => Ok(None),
         }
     }
 
     /// Fails if the only root module does not have a named call.
-    fn check_calls(&self, prepared: &Prepared) -> Result<()> {
+    fn check_named_calls(&self, prepared: &Prepared) -> Result<()> {
         let Some(upgrade) = self.run.upgrade else {
             return Ok(());
         };
@@ -520,7 +523,7 @@ impl Pipeline<'_, '_> {
             .calls
             .keys()
             .filter(|key| !requirements.package_calls().any(|call| call.key == **key));
-        match no_such_call(missing) {
+        match unknown_calls_error(missing) {
             Some(error) => Err(error.into()),
             None => Ok(()),
         }
@@ -528,22 +531,22 @@ impl Pipeline<'_, '_> {
 
     /// Selects a version for each provider, after asking for everything that is certain to be
     /// needed.
-    fn select(&self, request: &LockRequest<'_>) -> Result<SelectedVersions> {
+    fn select_versions(&self, request: &LockRequest<'_>) -> Result<SelectedVersions> {
         // Only modules move.
         if self.run.is_plan_only() && self.run.provider_upgrade().is_none() {
             return Ok(SelectedVersions::default());
         }
         plan::select_versions(request, |candidates| {
-            let asks = plan::ask_known_needs(request, candidates);
-            if asks {
-                self.session.announce();
+            let has_asked = plan::request_known_needs(request, candidates);
+            if has_asked {
+                self.session.notify_sources_read();
             }
-            self.planning_threads(asks || request.asks_while_planning())
+            self.planning_threads(has_asked || request.asks_while_planning())
         })
     }
 
     /// Fetches the packages of the selected versions, and records their hashes.
-    fn record(
+    fn record_hashes(
         &self,
         request: &LockRequest<'_>,
         selection: &SelectedVersions,
@@ -573,48 +576,36 @@ impl Pipeline<'_, '_> {
     }
 
     /// Edits the lock files of providers and of modules in memory.
-    fn edit(
+    fn edit_lock_files(
         &self,
         prepared: Prepared,
         outcome: LockOutcome,
         plan: Option<UpgradePlan>,
     ) -> Result<LockedRootModule> {
         let _permit = self.editing.take(1);
-        let Prepared {
-            root,
-            lock_file,
-            modules,
-            requirements,
-            ..
-        } = &prepared;
-        let bytes = lock_file
+        let root = &prepared.root;
+        let new_bytes = prepared
+            .lock_file
             .edit_with(&outcome.locks, &self.blocks)
             .map_err(|errors| root.name_in(errors))?;
-        // An empty lock file would record that nothing is required, which is unknown.
-        let is_needless =
-            root.lock_bytes.is_none() && outcome.locks.is_empty() && requirements.is_incomplete;
+        // A new, empty lock file would record that nothing is required, which is unknown.
+        let is_needless = root.lock_bytes.is_none()
+            && outcome.locks.is_empty()
+            && prepared.requirements.is_incomplete;
         let mut files = Vec::new();
         if !is_needless {
-            files.extend(file_change(
-                &root.lock_path,
-                root.lock_bytes.as_ref(),
-                bytes,
-            ));
+            let old_bytes = root.lock_bytes.as_ref();
+            files.extend(change_if_different(&root.lock_path, old_bytes, new_bytes));
         }
+
         let mut module_changes = Vec::new();
-        if let Some(PreparedModules {
-            lock_file, locks, ..
-        }) = modules
-        {
-            let bytes = lock_file
-                .edit(locks)
-                .map_err(|errors| root.name_in(errors))?;
-            files.extend(file_change(
-                &root.module_lock_path,
-                root.module_lock_bytes.as_ref(),
-                bytes,
-            ));
-            module_changes = lockfile::diff(lock_file.locks(), locks).entries;
+        if let Some(modules) = &prepared.modules {
+            let new_bytes = modules.lock_file.edit(&modules.locks);
+            let new_bytes = new_bytes.map_err(|errors| root.name_in(errors))?;
+            let path = &root.module_lock_path;
+            let old_bytes = root.module_lock_bytes.as_ref();
+            files.extend(change_if_different(path, old_bytes, new_bytes));
+            module_changes = lockfile::diff(modules.lock_file.locks(), &modules.locks).entries;
         }
         Ok(LockedRootModule {
             prepared,
@@ -629,7 +620,7 @@ impl Pipeline<'_, '_> {
 
     /// Writes the lock files that change, together with the constraints that change. Returns a
     /// warning about a read-only file.
-    fn write(
+    fn write_files(
         &self,
         locked: &LockedRootModule,
         rewrites: &Rewrites,
@@ -637,12 +628,9 @@ impl Pipeline<'_, '_> {
         if self.run.options.dry_run {
             return Ok(None);
         }
-        let LockedRootModule {
-            prepared: Prepared { root, .. },
-            files,
-            plan,
-            ..
-        } = locked;
+        let LockedRootModule { files, plan, .. } = locked;
+        let root = &locked.prepared.root;
+        // The directory of a unit that a stack generates need not exist yet.
         if root.found.to_be_generated_below.is_some()
             && !files.is_empty()
             && let Some(directory) = root.lock_path.parent()
@@ -656,12 +644,12 @@ impl Pipeline<'_, '_> {
             return Ok(None);
         }
         // Other root modules read what was written.
-        self.session.sharing.forget_more_than(0);
-        Ok(files::read_only(&root.lock_path))
+        self.session.shared_requirements.forget_all();
+        Ok(files::read_only_warning(&root.lock_path))
     }
 }
 
-fn dates_not_known() -> Diagnostic {
+fn unknown_dates_error() -> Diagnostic {
     let message = "min-age is set, but publication dates are unknown offline";
     let help = Help::text("to ignore the age pass ")
         .and(RunOption::AnyAge)

@@ -55,12 +55,12 @@ impl Session<'_> {
     ) -> Result<Prepared> {
         let is_explicit = root.found.is_explicit;
         let is_refused = root.refused.is_some();
-        if is_explicit && let Some(elsewhere) = self.roots_elsewhere(&root) {
+        if is_explicit && let Some(elsewhere) = self.roots_elsewhere_error(&root) {
             return Err(elsewhere.into());
         }
         if is_explicit
             && !is_refused
-            && let Some(error) = self.only_stack(&root)
+            && let Some(error) = self.only_stack_error(&root)
         {
             return Err(error.into());
         }
@@ -99,7 +99,7 @@ impl Session<'_> {
         let Prepared {
             root,
             lock_file,
-            only,
+            named_providers,
             ..
         } = &prepared;
 
@@ -137,8 +137,9 @@ impl Session<'_> {
         // A choice decides which modules a called module calls, so there may be more choices
         // afterwards.
         let mut requirements = loop {
-            let resolve =
-                |call: &ModuleCall| module_locks::lock(&old_locks, &choices, replaced, call);
+            let resolve = |call: &ModuleCall| {
+                module_locks::resolve_to_lock(&old_locks, &choices, replaced, call)
+            };
             let mut resolver: Option<&Resolver<'_>> = None;
             if locks_modules {
                 resolver = Some(&resolve);
@@ -150,23 +151,24 @@ impl Session<'_> {
                 MissingModules::allowed_if(options.allow_missing_modules),
                 resolver,
                 &|address: &ProviderAddress| {
-                    let is_selected = only.is_empty() || only.contains(address);
+                    let is_selected =
+                        named_providers.is_empty() || named_providers.contains(address);
                     if is_selected && lock_file.entry(address).is_none() {
                         self.ask_versions(root, address, &asked);
                     }
                 },
             )?;
             let read = self.with_sharing(root, own, reading, resolver)?;
-            if !choices.choose(read.package_calls()) {
+            if !choices.choose_missing(read.package_calls()) {
                 break read;
             }
         };
-        choices.report(&mut requirements, options.allow_missing_modules)?;
+        choices.move_warnings_to(&mut requirements, options.allow_missing_modules)?;
         let mut modules = None;
         if let Some(lock_file) = module_lock_file {
             modules = Some(PreparedModules {
                 lock_file,
-                locks: module_locks::entries(&requirements, &old_locks, &choices)?,
+                locks: module_locks::new_entries(&requirements, &old_locks, &choices)?,
                 plan: choices.plan,
             });
         }
@@ -207,7 +209,8 @@ impl Session<'_> {
             Some(named) => named,
             None => PlatformSelection::These(vec![Platform::current()]),
         };
-        let (only, versions) = resolve_specs(&options.providers, root.dialect)?;
+        let (named_providers, requested_versions) =
+            resolve_specs(&options.providers, root.dialect)?;
         let mut minimum_age = None;
         if let Some(age) = options.min_age.or(root.settings.policy.min_age())
             && !age.is_zero()
@@ -226,9 +229,9 @@ impl Session<'_> {
             platforms_are_named,
             warnings: Vec::new(),
             covered: OnceLock::new(),
-            only,
-            replaced: BTreeMap::new(),
-            versions,
+            named_providers,
+            conflict_sides: BTreeMap::new(),
+            requested_versions,
             minimum_age,
         })
     }
@@ -288,11 +291,11 @@ fn resolve_specs(
     providers: &[ProviderSpec],
     dialect: Dialect,
 ) -> Result<(Vec<ProviderAddress>, BTreeMap<ProviderAddress, Version>)> {
-    let mut only = Vec::new();
+    let mut named_providers = Vec::new();
     let mut versions = BTreeMap::new();
     for provider in providers {
         let address = provider.resolve(dialect);
-        only.push(address.clone());
+        named_providers.push(address.clone());
         let Some(version) = provider.version() else {
             continue;
         };
@@ -303,7 +306,7 @@ fn resolve_specs(
             return Err(Diagnostic::error(Code::InvalidArgument, message).into());
         }
     }
-    Ok((only, versions))
+    Ok((named_providers, versions))
 }
 
 #[cfg(test)]

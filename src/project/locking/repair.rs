@@ -38,7 +38,7 @@ impl Session<'_> {
             };
             repaired_roots.push((path, result));
         }
-        self.announce();
+        self.notify_sources_read();
         Report {
             roots: repaired_roots,
             findings: Vec::new(),

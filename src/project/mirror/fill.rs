@@ -90,37 +90,53 @@ pub(super) struct Stored {
     pub(super) errors: Vec<Diagnostic>,
 }
 
-/// Whether an archive with this hash is the package, according to an earlier run that verified it
-/// or to SHA256SUMS; `None` if neither contains the package. Lock files do not say which platform a
-/// hash is for.
+/// Whether an archive is the package whose name it has.
+pub(super) enum ArchiveIdentity {
+    Package,
+    /// A different file.
+    Different,
+    /// Neither an earlier run nor SHA256SUMS contains the package.
+    Unknown,
+}
+
+/// Finds out whether an archive with this hash is the package, according to an earlier run that
+/// verified it, or else to SHA256SUMS. Lock files do not say which platform a hash is for.
 ///
 /// # Errors
 /// The registry cannot be asked.
-pub(super) fn is_archive_of(
+pub(super) fn identify_archive(
     package: &PackageId,
     zh: &Hash,
     dialect: Dialect,
     session: &Session<'_>,
-) -> Result<Option<bool>> {
-    if let Some(known) = cached(session, package) {
-        return Ok(Some(known.zh == *zh));
-    }
-    match session.source(dialect, None)?.listed_zh(package) {
-        Ok(listed) => Ok(listed.map(|listed| listed == *zh)),
-        Err(SourceError::ProviderNotFound { .. }) => Ok(None),
-        Err(error) if error.is_platform_missing() => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+) -> Result<ArchiveIdentity> {
+    let known_zh = if let Some(digest) = verified_before(session, package) {
+        digest.zh
+    } else {
+        match session.source(dialect, None)?.listed_zh(package) {
+            Ok(Some(listed)) => listed,
+            Ok(None) | Err(SourceError::ProviderNotFound { .. }) => {
+                return Ok(ArchiveIdentity::Unknown);
+            }
+            Err(error) if error.is_platform_missing() => return Ok(ArchiveIdentity::Unknown),
+            Err(error) => return Err(error.into()),
+        }
+    };
+    Ok(if known_zh == *zh {
+        ArchiveIdentity::Package
+    } else {
+        ArchiveIdentity::Different
+    })
 }
 
 /// The hashes of a package that an earlier run has verified.
-fn cached(session: &Session<'_>, package: &PackageId) -> Option<PackageDigest> {
+fn verified_before(session: &Session<'_>, package: &PackageId) -> Option<PackageDigest> {
     session.hash_cache.as_ref()?.lookup(package)
 }
 
 /// Puts the packages that lock files name into a mirror, each once, provider by provider. `open`
 /// returns the store of a provider.
-pub(super) fn fill<P: ProviderStore>(
+pub(super) fn fill_mirror<P: ProviderStore>(
     session: &Session<'_>,
     releases: &LockedReleases,
     is_dry_run: bool,
@@ -129,22 +145,21 @@ pub(super) fn fill<P: ProviderStore>(
 ) {
     let providers = releases.0.iter().collect();
     let results = parallel::map(providers, PROVIDERS, |(address, versions)| {
-        let store = open(address, versions)?;
         let filling = Filling {
             session,
-            store,
+            store: open(address, versions)?,
             is_dry_run,
         };
-        Ok(filling.fill(address, versions))
+        Ok(filling.fill_provider(address, versions))
     });
     // The error of one provider does not keep the others out of the mirror.
     for result in results {
         match result {
-            Ok(of_provider) => {
-                mirrored.packages.extend(of_provider.packages);
-                mirrored.documents += of_provider.documents;
-                mirrored.warnings.extend(of_provider.warnings);
-                mirrored.errors.extend(of_provider.errors);
+            Ok(provider) => {
+                mirrored.packages.extend(provider.packages);
+                mirrored.documents += provider.documents;
+                mirrored.warnings.extend(provider.warnings);
+                mirrored.errors.extend(provider.errors);
             }
             Err(errors) => mirrored.errors.extend::<Diagnostics>(errors),
         }
@@ -174,10 +189,10 @@ struct RequestedPackage<'a> {
 
 impl<P: ProviderStore> Filling<'_, '_, P> {
     /// Adds packages of the versions of a provider to the mirror, and publishes them.
-    fn fill(self, address: &ProviderAddress, versions: &Versions) -> Mirrored {
+    fn fill_provider(self, address: &ProviderAddress, versions: &Versions) -> Mirrored {
         // 1. Find the packages that the mirror has already.
         let mut mirrored = Mirrored::default();
-        let requested = self.find_requested(address, versions, &mut mirrored);
+        let requested = self.packages_in_lock_files(address, versions, &mut mirrored);
         let found = parallel::map(requested, P::SIDE_BY_SIDE, |requested| {
             (self.store.find(&requested.package), requested)
         });
@@ -219,8 +234,9 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         mirrored
     }
 
-    /// Returns the packages in lock files, and reports releases whose packages are unknown.
-    fn find_requested<'b>(
+    /// Returns the packages that lock files require, and reports releases whose packages are
+    /// unknown.
+    fn packages_in_lock_files<'b>(
         &self,
         address: &ProviderAddress,
         versions: &'b Versions,
@@ -236,7 +252,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
             for record in &release.records {
                 // Without a hash there is nothing to compare a package with.
                 if record.hashes.is_empty() {
-                    let error = record.without_hashes(address, version);
+                    let error = record.no_hashes_error(address, version);
                     mirrored.errors.push(error);
                 }
             }
@@ -284,6 +300,8 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
             warnings: Vec::new(),
             errors: Vec::new(),
         };
+
+        // 1. Keep an archive that is recorded.
         if let FoundPackage::Archive(archive) = found
             && let Some(accepted) = self.accept_existing(archive, requested, repeated)?
         {
@@ -298,6 +316,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
             return Ok(stored);
         }
 
+        // 2. Fetch the package, and compare it with the lock files.
         let file = self.store.temporary_file(package)?;
         let archive_file = ArchiveFile::new(file.as_file(), &stored.package.path);
         let source = session.source(release.dialect, None)?;
@@ -312,7 +331,9 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
             return Err(error.into());
         };
         // The lock files decide what gets into the mirror, whatever a registry signs.
-        stored.errors = release.check(package, &digest, Some(&fetched.authentication))?;
+        stored.errors = release.check_fetched(package, &digest, &fetched.authentication)?;
+
+        // 3. Store it.
         match found {
             // The archive was not known to be the package before it was fetched again.
             FoundPackage::Archive(archive) if archive.zh == digest.zh => {
@@ -327,8 +348,9 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         Ok(stored)
     }
 
-    /// Returns the hashes of an existing archive, if a lock file records it and it is the package
-    /// of its platform. Also returns the reasons why other lock files do not accept it.
+    /// Returns the hashes of an existing archive, and the reasons why some lock files do not accept
+    /// it. `None` if no lock file records it, or if it is not known to be the package of its
+    /// platform: it is a different file, or has the names of several platforms.
     fn accept_existing(
         &self,
         archive: &FoundArchive,
@@ -338,29 +360,28 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         let RequestedPackage { package, release } = requested;
         let mut digest = archive.digest.clone();
         if digest.is_none() {
-            digest = cached(self.session, package).filter(|known| known.zh == archive.zh);
+            digest = verified_before(self.session, package).filter(|known| known.zh == archive.zh);
         }
-        let mut records = release.records_for(&package.platform);
-        let is_recorded = match &digest {
-            Some(digest) => records.any(|record| record.has(digest)),
-            // A lock file with other hashes only cannot be compared.
-            None => records.all(|record| record.hashes.contains(&archive.zh)),
-        };
-        if !is_recorded {
+        if !release.records_archive(&package.platform, &archive.zh, digest.as_ref()) {
             return Ok(None);
         }
 
-        let is_known = is_archive_of(package, &archive.zh, release.dialect, self.session)
-            .map_err(|errors| requested.at_record(errors))?;
-        // A file that lock files record is accepted, unless it has the names of several platforms.
-        let named = (package.version.clone(), archive.zh.clone());
-        let is_likely = archive.digest.is_some() && !repeated.contains(&named);
-        if !is_known.unwrap_or(is_likely) {
-            return Ok(None);
+        let identity = identify_archive(package, &archive.zh, release.dialect, self.session);
+        match identity.map_err(|errors| requested.at_record(errors))? {
+            ArchiveIdentity::Package => {}
+            ArchiveIdentity::Different => return Ok(None),
+            // A file that was read, and that lock files record, is accepted unless it has the names
+            // of several platforms.
+            ArchiveIdentity::Unknown => {
+                let named = (package.version.clone(), archive.zh.clone());
+                if archive.digest.is_none() || repeated.contains(&named) {
+                    return Ok(None);
+                }
+            }
         }
         let mut refusals = Vec::new();
         if let Some(digest) = &digest {
-            refusals = release.check(package, digest, None)?;
+            refusals = release.check_kept(package, digest)?;
         }
         Ok(Some(AcceptedArchive { digest, refusals }))
     }
@@ -392,7 +413,7 @@ fn repeated_archives(
     for (found, RequestedPackage { package, release }) in found {
         if let Ok(FoundPackage::Archive(archive)) = found
             && let Some(digest) = &archive.digest
-            && release.records(&package.platform, digest)
+            && release.records_package(&package.platform, digest)
         {
             let named = (package.version.clone(), archive.zh.clone());
             if !seen.insert(named.clone()) {
@@ -415,19 +436,20 @@ fn platforms_to_mirror(
         match &record.platforms {
             PlatformSelection::All => {
                 let mut listed = platforms_in_registry(address, version, release, session)?;
-                listed.retain(|platform| !record.missing.contains(platform));
+                listed.retain(|platform| !record.exempted.contains(platform));
                 platforms.extend(listed);
             }
             PlatformSelection::These(these) => {
                 let mut required = these.clone();
                 // These platforms come from all entries together, and a single release may lack
                 // some of them. Named ones are wanted in any case, and cached ones exist.
-                let are_known = record.platforms_are_named
+                let are_certain = record.platforms_are_named
                     || these.len() == 1
                     || these.iter().all(|platform| {
-                        cached(session, &PackageId::new(address, version, platform)).is_some()
+                        verified_before(session, &PackageId::new(address, version, platform))
+                            .is_some()
                     });
-                if !are_known {
+                if !are_certain {
                     let listed = platforms_in_registry(address, version, release, session)?;
                     required.retain(|platform| listed.contains(platform));
                 }

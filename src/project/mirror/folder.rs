@@ -18,7 +18,8 @@ use tempfile::NamedTempFile;
 use super::directory::{MirrorDirectory, file_name};
 use super::documents::{Archives, Document, INDEX, Index, document_name};
 use super::fill::{
-    FoundArchive, FoundPackage, ProviderStore, PublishedPackages, Stored, is_archive_of,
+    ArchiveIdentity, FoundArchive, FoundPackage, ProviderStore, PublishedPackages, Stored,
+    identify_archive,
 };
 use super::mirrored::{Mirrored, RemovedFile};
 use super::releases::Versions;
@@ -79,7 +80,10 @@ impl<'a> Folder<'a> {
 
     /// Verifies a package that a document lists and no lock file requires. Returns its hashes, or
     /// `None` if it is missing.
-    fn verify_other(
+    ///
+    /// # Errors
+    /// It is not known to be the package.
+    fn verify_listed(
         &self,
         package: &PackageId,
         document: &Document<Archives>,
@@ -101,9 +105,10 @@ impl<'a> Folder<'a> {
             };
             if let Some(digest) = digest {
                 let dialect = self.mirror.releases.dialect_of(address);
-                let is_package = match is_archive_of(package, &digest.zh, dialect, session)? {
-                    Some(is_package) => is_package,
-                    None => self.is_recorded_once(package, &digest, verified),
+                let is_package = match identify_archive(package, &digest.zh, dialect, session)? {
+                    ArchiveIdentity::Package => true,
+                    ArchiveIdentity::Different => false,
+                    ArchiveIdentity::Unknown => self.is_recorded_once(package, &digest, verified),
                 };
                 if is_package {
                     return Ok(Some(digest));
@@ -135,19 +140,26 @@ impl<'a> Folder<'a> {
             return false;
         };
         let mut packages = verified.values().flat_map(BTreeMap::values);
-        release.with_hashes().any(|record| record.has(digest))
+        release
+            .with_hashes()
+            .any(|record| record.has_hash_of(digest))
             && packages.all(|other| other.zh != digest.zh)
     }
 
-    /// Writes the changed documents; the list of versions last, so that each version in it has a
-    /// document. Returns the number of changed documents.
-    fn write(&mut self, verified: &Verified, held: &BTreeSet<Version>) -> Result<usize> {
+    /// Writes the documents that change, except the ones about `unverified` versions; the list of
+    /// versions last, so that each version in it has a document. Returns the number of documents
+    /// that change.
+    fn write_documents(
+        &mut self,
+        verified: &Verified,
+        unverified: &BTreeSet<Version>,
+    ) -> Result<usize> {
         let is_dry_run = self.mirror.is_dry_run;
         let mut versions = BTreeMap::new();
         let mut changed = 0;
         for (version, packages) in verified {
             // One of its packages could not be verified, so its document stays as it was.
-            if held.contains(version) {
+            if unverified.contains(version) {
                 continue;
             }
             versions.insert(version.to_string(), json!({}));
@@ -163,8 +175,10 @@ impl<'a> Folder<'a> {
         }
         // The list keeps a version whose document stays unchanged.
         let listed = &self.index.content.versions;
-        let mut held = held.iter();
-        if versions.is_empty() || held.any(|version| listed.contains_key(&version.to_string())) {
+        let lists_unverified = unverified
+            .iter()
+            .any(|version| listed.contains_key(&version.to_string()));
+        if versions.is_empty() || lists_unverified {
             return Ok(changed);
         }
         self.index.content = Index {
@@ -241,9 +255,9 @@ impl ProviderStore for Folder<'_> {
         // A document also lists packages for lock files that are not checked in this run.
         let mut others = Vec::new();
         for (version, document) in &self.archives {
-            let of_version = verified.get(version);
+            let verified_packages = verified.get(version);
             for platform in document.content.platforms() {
-                if of_version.is_none_or(|packages| !packages.contains_key(&platform)) {
+                if verified_packages.is_none_or(|packages| !packages.contains_key(&platform)) {
                     let package = PackageId::new(&self.address, version, &platform);
                     others.push((package, document));
                 }
@@ -254,13 +268,13 @@ impl ProviderStore for Folder<'_> {
             let result = if failed.contains(&package) {
                 Err(Diagnostics::default())
             } else {
-                self.verify_other(&package, document, &verified, session)
+                self.verify_listed(&package, document, &verified, session)
             };
             (package, result)
         });
 
         let mut errors = Diagnostics::default();
-        let mut held = BTreeSet::new();
+        let mut unverified = BTreeSet::new();
         for (package, result) in results {
             match result {
                 Ok(Some(digest)) => add_to(&mut verified, &package, digest),
@@ -271,12 +285,12 @@ impl ProviderStore for Folder<'_> {
                     // Unused packages are removed anyway.
                     if !(is_unused && self.mirror.prunes) {
                         errors.extend(more);
-                        held.insert(package.version);
+                        unverified.insert(package.version);
                     }
                 }
             }
         }
-        let documents = match self.write(&verified, &held) {
+        let documents = match self.write_documents(&verified, &unverified) {
             Ok(documents) => documents,
             Err(more) => {
                 errors.extend(more);
@@ -296,10 +310,10 @@ struct PrunedFolder<'a> {
 
 /// Removes the packages of versions that no lock file records, their entries in the documents, and
 /// the directories that are empty afterwards.
-pub(super) fn prune(mirror: &MirrorDirectory<'_>, mirrored: &mut Mirrored) {
-    for (host, path) in directories(&mirror.path) {
-        for (namespace, path) in directories(&path) {
-            for (name, path) in directories(&path) {
+pub(super) fn prune_mirror(mirror: &MirrorDirectory<'_>, mirrored: &mut Mirrored) {
+    for (host, host_path) in directories(&mirror.path) {
+        for (namespace, namespace_path) in directories(&host_path) {
+            for (name, path) in directories(&namespace_path) {
                 // Namespaces may have underscores in this dialect, and with all three parts there
                 // is no other difference.
                 let address = format!("{host}/{namespace}/{name}");
@@ -309,13 +323,14 @@ pub(super) fn prune(mirror: &MirrorDirectory<'_>, mirrored: &mut Mirrored) {
                     continue;
                 };
                 mirror.remove_left_over(&path);
-                let pruned = PrunedFolder {
+                let folder = PrunedFolder {
                     mirror,
                     address,
                     path,
+                };
+                if let Err(errors) = folder.remove_unused(&mut mirrored.removed) {
+                    mirrored.errors.extend(errors);
                 }
-                .prune(&mut mirrored.removed);
-                mirrored.errors.extend(pruned.err().into_iter().flatten());
             }
         }
     }
@@ -324,7 +339,7 @@ pub(super) fn prune(mirror: &MirrorDirectory<'_>, mirrored: &mut Mirrored) {
 impl PrunedFolder<'_> {
     /// Removes packages and documents of versions that no lock file records. Files of other
     /// programs stay.
-    fn prune(&self, removed: &mut Vec<RemovedFile>) -> Result<()> {
+    fn remove_unused(&self, removed: &mut Vec<RemovedFile>) -> Result<()> {
         let index = self.path.join(INDEX);
         // The list of versions is removed first, so that each version in it still has its packages.
         if index.symlink_metadata().is_ok() {
@@ -342,7 +357,7 @@ impl PrunedFolder<'_> {
                 Err(_) => true,
             });
             if versions.is_empty() && !self.mirror.releases.0.contains_key(&self.address) {
-                self.remove(&index, removed)?;
+                self.remove_file(&index, removed)?;
             } else if versions.len() < number {
                 document.write(self.mirror.is_dry_run)?;
             }
@@ -355,17 +370,17 @@ impl PrunedFolder<'_> {
             let Some(version) = version_of(name) else {
                 continue;
             };
-            let Some(platforms) = self.unnamed(&version, document) else {
+            let Some(platforms) = self.unused_platforms(&version, document) else {
                 continue;
             };
             for platform in platforms {
                 let package = PackageId::new(&self.address, &version, &platform);
                 if let Some(path) = files.get(&file_name(&package)) {
-                    self.remove(path, removed)?;
+                    self.remove_file(path, removed)?;
                 }
             }
             // Last, so that a run that is killed before can be repeated.
-            self.remove(document, removed)?;
+            self.remove_file(document, removed)?;
         }
         Ok(())
     }
@@ -377,12 +392,12 @@ impl PrunedFolder<'_> {
             return false;
         }
         let document = self.path.join(document_name(version));
-        self.unnamed(version, &document).is_some() || document.symlink_metadata().is_err()
+        self.unused_platforms(version, &document).is_some() || document.symlink_metadata().is_err()
     }
 
     /// The platforms of a version that no lock file records, if its document belongs to a mirror.
     /// Without a document, another program has put the packages there.
-    fn unnamed(&self, version: &Version, document: &Path) -> Option<Vec<Platform>> {
+    fn unused_platforms(&self, version: &Version, document: &Path) -> Option<Vec<Platform>> {
         if self.mirror.releases.get(&self.address, version).is_some() {
             return None;
         }
@@ -394,7 +409,7 @@ impl PrunedFolder<'_> {
     }
 
     /// Removes a file, and its directories below the mirror's if they are empty afterwards.
-    fn remove(&self, path: &Path, removed: &mut Vec<RemovedFile>) -> Result<()> {
+    fn remove_file(&self, path: &Path, removed: &mut Vec<RemovedFile>) -> Result<()> {
         let metadata = path
             .symlink_metadata()
             .map_err(|error| Diagnostic::io("remove", path, &error))?;

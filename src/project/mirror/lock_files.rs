@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::directory::MirrorDirectory;
-use super::fill::fill;
-use super::folder::{Folder, prune};
+use super::fill::fill_mirror;
+use super::folder::{Folder, prune_mirror};
 use super::mirrored::{MirrorTarget, Mirrored};
 use super::releases::{LockedReleases, Record};
 use super::repositories::{MirrorRepository, repositories_of};
@@ -66,14 +66,14 @@ impl Session<'_> {
         if roots.is_empty() {
             return Ok(Mirrored::default());
         }
-        let (releases, mut mirrored) = read_all(self, roots, options);
-        let warnings = mirrored.warnings.len();
+        let (releases, mut mirrored) = read_lock_files(self, roots, options);
+        let number_of_warnings = mirrored.warnings.len();
         match &options.target {
             MirrorTarget::Directory(path) => {
                 // A lock file that could not be read may name the packages that would be removed.
                 let prunes = options.prune && mirrored.errors.is_empty();
                 let directory = MirrorDirectory::open(path, &releases, options.dry_run, prunes)?;
-                fill(
+                fill_mirror(
                     self,
                     &releases,
                     options.dry_run,
@@ -82,7 +82,7 @@ impl Session<'_> {
                 );
                 // A mirror that lacks new packages keeps the old ones.
                 if prunes && mirrored.errors.is_empty() {
-                    prune(&directory, &mut mirrored);
+                    prune_mirror(&directory, &mut mirrored);
                 }
             }
             MirrorTarget::Repositories(template) => {
@@ -95,7 +95,7 @@ impl Session<'_> {
                     Diagnostic::error(Code::Io, message)
                 })?;
                 let repositories = repositories_of(template, &releases);
-                fill(
+                fill_mirror(
                     self,
                     &releases,
                     options.dry_run,
@@ -115,9 +115,9 @@ impl Session<'_> {
         }
         if options.prune && !mirrored.errors.is_empty() {
             let message = "nothing is removed from the mirror, because of the errors";
-            mirrored
-                .warnings
-                .insert(warnings, Diagnostic::warning(Code::Io, message));
+            let warning = Diagnostic::warning(Code::Io, message);
+            // It comes after the warnings about lock files.
+            mirrored.warnings.insert(number_of_warnings, warning);
         }
         self.finish();
         Ok(mirrored)
@@ -125,7 +125,7 @@ impl Session<'_> {
 }
 
 /// Reads the lock files of all root modules. Their warnings and errors are in the result.
-fn read_all(
+fn read_lock_files(
     session: &Session<'_>,
     roots: &Roots,
     options: &MirrorOptions,
@@ -133,23 +133,23 @@ fn read_all(
     let threads = session.modules.threads();
     let mut releases = LockedReleases::default();
     let mut mirrored = Mirrored::default();
-    for some in roots.list.chunks(READ_TOGETHER) {
-        let results = parallel::map(some.iter().collect(), threads, |root| {
-            (root, read(session, root, options))
+    for chunk in roots.list.chunks(READ_TOGETHER) {
+        let results = parallel::map(chunk.iter().collect(), threads, |root| {
+            (root, read_records(session, root, options))
         });
         for (root, result) in results {
-            let read = match result {
-                Ok(read) => read,
+            let lock_file = match result {
+                Ok(lock_file) => lock_file,
                 Err(errors) => {
                     mirrored.errors.extend(root.name_in(errors));
                     continue;
                 }
             };
-            for warning in read.warnings {
+            for warning in lock_file.warnings {
                 mirrored.warnings.push(root.name_in_one(warning));
             }
-            mirrored.errors.extend(root.name_in(read.errors));
-            for (address, version, record) in read.records {
+            mirrored.errors.extend(root.name_in(lock_file.errors));
+            for (address, version, record) in lock_file.records {
                 releases.add(address, version, record);
             }
         }
@@ -158,22 +158,30 @@ fn read_all(
 }
 
 /// Entries of a lock file.
-struct Read {
+struct LockFileRecords {
     records: Vec<(ProviderAddress, Version, Record)>,
     warnings: Vec<Diagnostic>,
     errors: Diagnostics,
 }
 
-/// Reads the lock file of a root module, with its warnings. It must exist if the user selected the
-/// root module, or if packages will be removed.
-fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Result<Read> {
+/// Reads the releases in the lock file of a root module, which must exist if the user selected the
+/// root module, or if packages will be removed. A release that the policy forbids is an error in
+/// the result.
+fn read_records(
+    session: &Session<'_>,
+    root: &FoundRoot,
+    options: &MirrorOptions,
+) -> Result<LockFileRecords> {
     let opened = session.open_root(root)?;
     let (lock_file, mut warnings) = opened.lock_file()?;
     if opened.lock_bytes.is_none() {
         let mut missing =
             opened.lock_file_missing("the mirror gets no package of this root module");
         if root.is_explicit || options.prune {
-            return Err(session.no_configuration(&opened).unwrap_or(missing).into());
+            return Err(session
+                .no_configuration_error(&opened)
+                .unwrap_or(missing)
+                .into());
         }
         missing.severity = Severity::Warning;
         warnings.push(missing);
@@ -185,7 +193,7 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
     let named = options.platforms.as_ref().or(settings.platforms.as_ref());
     let (platforms, mut errors) = match named {
         Some(platforms) => (platforms.clone(), Diagnostics::default()),
-        None => covered(session, &opened, &lock_file)?,
+        None => covered_platforms(session, &opened, &lock_file)?,
     };
     errors.extend(opened.configuration_errors(&session.modules));
     // No other root module reads this directory, and there may be very many.
@@ -195,32 +203,34 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
         let Entry {
             address, locked, ..
         } = entry;
-        let missing = settings.without_platforms.of(address, dialect);
-        let missing: Vec<_> = missing.map(|missing| missing.platform.clone()).collect();
+        let mut exempted = Vec::new();
+        for exemption in settings.without_platforms.of(address, dialect) {
+            exempted.push(exemption.platform.clone());
+        }
         let record = Record {
             root: root.path.clone(),
             is_one_of_several: root.is_one_of_several,
             others: 0,
             dialect,
             policy: Arc::clone(&policy),
-            platforms: existing(&platforms, &missing),
-            missing,
+            platforms: without_exempted(&platforms, &exempted),
+            exempted,
             platforms_are_named: named.is_some(),
             hashes: locked.hashes.clone(),
             place: entry.version().clone(),
         };
-        let mut forbidden = policy.against_address(address, dialect);
-        forbidden.extend(policy.against_version(address, dialect, &locked.version));
         // A mirror must not hand out what the policy forbids, even if it is locked.
-        if forbidden.is_empty() {
+        let mut violations = policy.against_address(address, dialect);
+        violations.extend(policy.against_version(address, dialect, &locked.version));
+        if violations.is_empty() {
             records.push((address.clone(), locked.version.clone(), record));
         } else {
-            for error in forbidden {
+            for error in violations {
                 errors.push(record.error(error, "locked here"));
             }
         }
     }
-    Ok(Read {
+    Ok(LockFileRecords {
         records,
         warnings,
         errors,
@@ -228,25 +238,26 @@ fn read(session: &Session<'_>, root: &FoundRoot, options: &MirrorOptions) -> Res
 }
 
 /// The platforms of a selection without those for which a provider has no package.
-fn existing(platforms: &PlatformSelection, missing: &[Platform]) -> PlatformSelection {
+fn without_exempted(platforms: &PlatformSelection, exempted: &[Platform]) -> PlatformSelection {
     let PlatformSelection::These(these) = platforms else {
         return PlatformSelection::All;
     };
-    let existing = these.iter().filter(|platform| !missing.contains(platform));
+    let existing = these.iter().filter(|platform| !exempted.contains(platform));
     PlatformSelection::These(existing.cloned().collect())
 }
 
 /// The platforms that a lock file covers, or the current one if it has no entries. It is an error
 /// if the platforms of some hashes are unknown, because machines that need them could not use the
 /// mirror.
-fn covered(
+fn covered_platforms(
     session: &Session<'_>,
     opened: &RootModule,
     lock_file: &LockFile,
 ) -> Result<(PlatformSelection, Diagnostics)> {
     let locks = lock_file.locks();
     let source = session.source(opened.dialect, None)?;
-    let mut covered = kept_platforms::of_file(locks, &source, session.hash_cache.as_ref());
+    let mut covered =
+        kept_platforms::covered_by_lock_file(locks, &source, session.hash_cache.as_ref());
     if covered.is_empty() {
         covered.insert(Platform::current());
     }
@@ -254,16 +265,16 @@ fn covered(
     let mut errors = Diagnostics::default();
     // Each platform has an h1 of its own, so that an entry with more of them covers other
     // platforms, too.
-    let mut hashes = 0;
+    let mut most_hashes = 0;
     for locked in locks.values() {
-        hashes = hashes.max(locked.platform_hashes().count());
+        most_hashes = most_hashes.max(locked.platform_hashes().count());
     }
     let known = covered.len();
-    if hashes > known {
+    if most_hashes > known {
         let names = first_few(covered.iter().map(ToString::to_string));
         let is = if known == 1 { "is" } else { "are" };
         let message = format!(
-            "the lock file has h1 hashes for {hashes} platforms, but only {known} of them {is} known"
+            "the lock file has h1 hashes for {most_hashes} platforms, but only {known} of them {is} known"
         );
         let help =
             Help::text("name the platforms of the machines that use the mirror, for example: ")

@@ -121,25 +121,27 @@ impl Session<'_> {
         if roots.is_empty() {
             return Ok(MirroredModules::default());
         }
+        // 1. Read what the mirror has, and what lock files record.
         let mirror = ModuleMirror::new(options.directory.clone());
         let _lock = if options.dry_run {
             None
         } else {
-            Some(open(&mirror)?)
+            Some(lock_directory(&mirror)?)
         };
         let old_index = mirror.read_index()?.unwrap_or_default();
-
         let mut mirrored = MirroredModules::default();
-        let mut recorded = BTreeSet::new();
+        let mut recorded_hashes = BTreeSet::new();
         let mut packages: BTreeMap<Hash, Vec<RecordedPackage>> = BTreeMap::new();
-        let read = |root: RootModule| self.recorded_packages(&root, &mirror, options);
-        for (_, result) in self.each_root(roots, read) {
+        let results = self.each_root(roots, |root| {
+            self.recorded_packages(&root, &mirror, options)
+        });
+        for (_, result) in results {
             match result {
-                Ok(read) => {
-                    mirrored.warnings.extend(read.warnings);
-                    recorded.extend(read.hashes);
+                Ok(recorded) => {
+                    mirrored.warnings.extend(recorded.warnings);
+                    recorded_hashes.extend(recorded.hashes);
                     // Calls with the same h1 share one copy, from whatever address they fetch it.
-                    for package in read.packages {
+                    for package in recorded.packages {
                         let same = packages.entry(package.entry.h1.clone()).or_default();
                         same.push(package);
                     }
@@ -147,18 +149,20 @@ impl Session<'_> {
                 Err(errors) => mirrored.errors.extend(errors),
             }
         }
-        self.announce();
+        self.notify_sources_read();
 
-        let put = |(h1, same): (Hash, Vec<RecordedPackage>)| {
-            let entries: Vec<_> = same.iter().map(|package| package.entry.clone()).collect();
-            (entries, put(&mirror, h1, &same, options.dry_run))
-        };
+        // 2. Copy the packages into the mirror.
+        let packages: Vec<_> = packages.into_iter().collect();
+        let results = parallel::map(packages, COPIES, |(h1, same)| {
+            let result = put_package(&mirror, h1, &same, options.dry_run);
+            (same, result)
+        });
         let mut index = old_index.packages;
-        for (entries, result) in parallel::map(packages.into_iter().collect(), COPIES, put) {
+        for (same, result) in results {
             match result {
                 Ok(module) => {
                     mirrored.modules.push(module);
-                    index.extend(entries);
+                    index.extend(same.into_iter().map(|package| package.entry));
                 }
                 Err(errors) => mirrored.errors.extend(errors),
             }
@@ -167,7 +171,8 @@ impl Session<'_> {
             .modules
             .sort_by(|one, other| one.name.cmp(&other.name));
 
-        // The entries of a lock file that could not be read would look unused.
+        // 3. Write the index, and remove what no lock file records. The entries of a lock file that
+        // could not be read would look unused.
         let prunes = options.prune && mirrored.errors.is_empty();
         if options.prune && !prunes {
             let message = "nothing is removed from the mirror, because of the errors";
@@ -175,12 +180,12 @@ impl Session<'_> {
             mirrored.warnings.insert(0, warning);
         }
         if prunes {
-            index.retain(|entry| recorded.contains(&entry.h1));
+            index.retain(|entry| recorded_hashes.contains(&entry.h1));
         }
         // The index is written before packages are removed, so that it lists existing ones only.
         mirrored.is_index_written = mirror.write_index(&index, options.dry_run)?;
         if prunes {
-            mirrored.removed = remove_others(&mirror, &recorded, options.dry_run)?;
+            mirrored.removed = remove_others(&mirror, &recorded_hashes, options.dry_run)?;
         }
         Ok(mirrored)
     }
@@ -194,7 +199,7 @@ impl Session<'_> {
         options: &MirrorModulesOptions,
     ) -> Result<RecordedPackages> {
         if root.module_lock_bytes.is_none() {
-            return self.without_module_lock_file(root);
+            return self.no_packages_if_allowed(root);
         }
         let (lock_file, warnings) = root.module_lock_file()?;
         let locks = lock_file.locks();
@@ -204,8 +209,8 @@ impl Session<'_> {
         }
 
         // What the mirror contains is not fetched again, and a dry run fetches nothing.
-        let resolve = |call: &ModuleCall| match module_locks::installed(locks, call) {
-            Resolution::Only(request) => match in_mirror(mirror, call, locks) {
+        let resolve = |call: &ModuleCall| match module_locks::resolve_locked(locks, call) {
+            Resolution::Only(request) => match module_in_mirror(mirror, call, locks) {
                 Some(module) => Resolution::Found(module),
                 None if options.dry_run => Resolution::Skip(None),
                 None => Resolution::Only(request),
@@ -233,8 +238,9 @@ impl Session<'_> {
         }
         // The calls of a package that was not fetched are unknown, but not their entries.
         for (key, locked) in locks {
-            let mut callers = unread.iter();
-            let is_below = callers.any(|caller| module_locks::is_below(key, caller));
+            let is_below = unread
+                .iter()
+                .any(|caller| module_locks::is_below(key, caller));
             if is_below
                 && !unread.contains(&key)
                 && let Some(source) = source_of(locked, root.dialect)
@@ -252,12 +258,16 @@ impl Session<'_> {
         })
     }
 
-    /// A root module that is not named needs no lock file of modules, because it may call none.
-    fn without_module_lock_file(&self, root: &RootModule) -> Result<RecordedPackages> {
+    /// The packages of a root module without a lock file of modules: none. A root module that is
+    /// not named needs no such file, because it may call no modules.
+    ///
+    /// # Errors
+    /// The root module is named, or its settings request the file.
+    fn no_packages_if_allowed(&self, root: &RootModule) -> Result<RecordedPackages> {
         if !root.found.is_explicit && root.settings.lock_modules != Some(true) {
             return Ok(RecordedPackages::default());
         }
-        if let Some(error) = self.no_configuration(root) {
+        if let Some(error) = self.no_configuration_error(root) {
             return Err(error.into());
         }
         let message = format!("{} has no {MODULE_LOCK_FILE_NAME}", root.path().display());
@@ -270,7 +280,7 @@ impl Session<'_> {
 
 /// Creates the directory of a mirror, waits until no other run fills it, and removes what killed
 /// runs have left there.
-fn open(mirror: &ModuleMirror) -> Result<DirectoryLock> {
+fn lock_directory(mirror: &ModuleMirror) -> Result<DirectoryLock> {
     let directory = mirror.directory();
     let help = "name a directory that you can write to, where only a mirror is";
     fs::create_dir_all(directory)
@@ -293,19 +303,23 @@ fn open(mirror: &ModuleMirror) -> Result<DirectoryLock> {
 }
 
 /// The module of a call, if the mirror contains the locked package.
-fn in_mirror(
+fn module_in_mirror(
     mirror: &ModuleMirror,
     call: &ModuleCall,
     locks: &ModuleLocks,
 ) -> Option<FetchedModule> {
-    mirror.module(&call.source, locks.get(&call.key)?)
+    mirror.locked_module(&call.source, locks.get(&call.key)?)
 }
 
 fn source_of(locked: &LockedModule, dialect: Dialect) -> Option<ModuleSource> {
     ModuleSource::parse(&locked.source, dialect).ok()
 }
 
-/// The package of an entry, which must have an `h1:`.
+/// The package of an entry. `module` is the module of its call, if it was fetched or is in the
+/// mirror.
+///
+/// # Errors
+/// The entry has no `h1:`.
 fn recorded_package(
     source: &ModuleSource,
     locked: &LockedModule,
@@ -329,8 +343,9 @@ fn recorded_package(
     })
 }
 
-/// Copies a package into the mirror, unless it is there already.
-fn put(
+/// Copies a package into the mirror, unless it is there already. `same` are all entries with its
+/// hash.
+fn put_package(
     mirror: &ModuleMirror,
     h1: Hash,
     same: &[RecordedPackage],
@@ -370,8 +385,8 @@ fn remove_others(
     is_dry_run: bool,
 ) -> Result<Vec<RemovedFile>> {
     let mut removed = Vec::new();
-    for path in mirror.others(recorded) {
-        let size = size_of(&path);
+    for path in mirror.packages_without(recorded) {
+        let size = size_of_package(&path);
         if !is_dry_run {
             remove(&path).map_err(|error| Diagnostic::io("remove", &path, &error))?;
         }
@@ -381,7 +396,7 @@ fn remove_others(
 }
 
 /// The size of a package; a link has none.
-fn size_of(path: &Path) -> u64 {
+fn size_of_package(path: &Path) -> u64 {
     if path.is_symlink() {
         0
     } else {

@@ -34,7 +34,7 @@ pub(super) struct Record {
     /// The platforms whose packages are needed.
     pub(super) platforms: PlatformSelection,
     /// The platforms for which the provider has no package according to the settings.
-    pub(super) missing: Vec<Platform>,
+    pub(super) exempted: Vec<Platform>,
     /// Whether a flag or the settings specify the platforms; otherwise a platform that the release
     /// lacks is skipped.
     pub(super) platforms_are_named: bool,
@@ -76,7 +76,7 @@ impl LockedReleases {
 impl Record {
     /// Whether the package for a platform is needed.
     fn requires(&self, platform: &Platform) -> bool {
-        if self.missing.contains(platform) {
+        if self.exempted.contains(platform) {
             return false;
         }
         match &self.platforms {
@@ -100,12 +100,31 @@ impl Release {
             .filter(|record| !record.hashes.is_empty())
     }
 
-    /// Returns the reasons why lock files that require a package do not accept it. `authentication`
-    /// is known if it was fetched.
+    /// Returns the reasons why some lock files that require a package do not accept it. It stays in
+    /// the mirror, and is known by its hashes only, not by its signature.
     ///
     /// # Errors
     /// No lock file accepts it.
-    pub(super) fn check(
+    pub(super) fn check_kept(
+        &self,
+        package: &PackageId,
+        digest: &PackageDigest,
+    ) -> Result<Vec<Diagnostic>> {
+        self.check(package, digest, None)
+    }
+
+    /// [`Release::check_kept`] for a package that was fetched, with the policy's rules about
+    /// signatures.
+    pub(super) fn check_fetched(
+        &self,
+        package: &PackageId,
+        digest: &PackageDigest,
+        authentication: &Authentication,
+    ) -> Result<Vec<Diagnostic>> {
+        self.check(package, digest, Some(authentication))
+    }
+
+    fn check(
         &self,
         package: &PackageId,
         digest: &PackageDigest,
@@ -114,7 +133,7 @@ impl Release {
         let mut errors = Vec::new();
         let mut is_accepted = false;
         for record in self.records_for(&package.platform) {
-            let refusals = record.refusal(package, digest, authentication);
+            let refusals = record.refusals(package, digest, authentication);
             is_accepted |= refusals.is_empty();
             errors.extend(refusals);
         }
@@ -125,16 +144,34 @@ impl Release {
         }
     }
 
+    /// Whether a lock file that requires a package records its archive. If only the `zh:` of the
+    /// archive is known, all of them must record that, because a lock file with other hashes only
+    /// cannot be compared.
+    pub(super) fn records_archive(
+        &self,
+        platform: &Platform,
+        zh: &Hash,
+        digest: Option<&PackageDigest>,
+    ) -> bool {
+        match digest {
+            Some(digest) => self.records_package(platform, digest),
+            None => self
+                .records_for(platform)
+                .all(|record| record.hashes.contains(zh)),
+        }
+    }
+
     /// Whether a lock file that requires a package records it.
-    pub(super) fn records(&self, platform: &Platform, digest: &PackageDigest) -> bool {
-        self.records_for(platform).any(|record| record.has(digest))
+    pub(super) fn records_package(&self, platform: &Platform, digest: &PackageDigest) -> bool {
+        self.records_for(platform)
+            .any(|record| record.has_hash_of(digest))
     }
 }
 
 impl Record {
     fn is_equal_to(&self, other: &Self) -> bool {
         self.hashes == other.hashes
-            && self.missing == other.missing
+            && self.exempted == other.exempted
             && self.dialect == other.dialect
             && self.platforms == other.platforms
             && self.platforms_are_named == other.platforms_are_named
@@ -142,12 +179,12 @@ impl Record {
     }
 
     /// Whether a package is recorded: one hash of any scheme is enough, as for `init`.
-    pub(super) fn has(&self, digest: &PackageDigest) -> bool {
+    pub(super) fn has_hash_of(&self, digest: &PackageDigest) -> bool {
         self.hashes.contains(&digest.zh) || digest.is_recorded_in(&self.hashes)
     }
 
-    /// Reasons why a package is not accepted.
-    fn refusal(
+    /// Reasons why the lock file does not accept a package; empty if it does.
+    fn refusals(
         &self,
         package: &PackageId,
         digest: &PackageDigest,
@@ -156,8 +193,8 @@ impl Record {
         let PackageId {
             address, version, ..
         } = package;
-        if !self.has(digest) {
-            return vec![self.not_recorded(package, digest)];
+        if !self.has_hash_of(digest) {
+            return vec![self.not_recorded_error(package, digest)];
         }
         // A package that stays in the mirror is known by its hashes only, not by its signature.
         let Some(authentication) = authentication else {
@@ -185,7 +222,7 @@ impl Record {
     }
 
     /// The error for an entry that no package can be compared with.
-    pub(super) fn without_hashes(
+    pub(super) fn no_hashes_error(
         &self,
         address: &ProviderAddress,
         version: &Version,
@@ -205,7 +242,7 @@ impl Record {
     }
 
     /// The error for a package with no hash in the lock file.
-    fn not_recorded(&self, package: &PackageId, digest: &PackageDigest) -> Diagnostic {
+    fn not_recorded_error(&self, package: &PackageId, digest: &PackageDigest) -> Diagnostic {
         let PackageId {
             address,
             version,

@@ -31,7 +31,7 @@ use crate::system::{TemporaryDirectory, boundary, parallel};
 /// The list of installed modules.
 const MANIFEST: &str = "modules.json";
 /// Scratch directory for packages until all are complete, in the directory of installed modules.
-const WAITING: &str = ".provlock";
+const SCRATCH: &str = ".provlock";
 /// Number of packages that are copied at a time.
 const COPIES: usize = 4;
 
@@ -79,7 +79,7 @@ impl Session<'_> {
     /// does not stop others.
     pub fn get(&self, roots: &Roots, options: GetOptions) -> Report<InstalledModules> {
         let roots = self.each_root(roots, |root| self.install(&root, options));
-        self.announce();
+        self.notify_sources_read();
         Report {
             roots,
             findings: Vec::new(),
@@ -99,7 +99,7 @@ impl Session<'_> {
             });
         }
         if root.module_lock_bytes.is_none() {
-            if let Some(error) = self.no_configuration(root) {
+            if let Some(error) = self.no_configuration_error(root) {
                 return Err(error.into());
             }
             let message = format!("{} has no {MODULE_LOCK_FILE_NAME}", root.path().display());
@@ -110,10 +110,12 @@ impl Session<'_> {
                 .help(help)
                 .into());
         }
+
+        // 1. Find the directory.
         let (lock_file, warnings) = root.module_lock_file()?;
         let directory = files::join(root.path(), root.data_directory.join("modules"));
-        if let Some(link) = linked_data_directory(root) {
-            return Err(link.into());
+        if let Some(error) = data_directory_link_error(root) {
+            return Err(error.into());
         }
         // The directory may not exist yet, so its nearest existing ancestor shows where it would
         // be.
@@ -123,7 +125,8 @@ impl Session<'_> {
             return Err(boundary::outside_error(existing).into());
         }
 
-        // A module that is installed is not fetched, and with `--check` no module is.
+        // 2. Read the calls, and fetch their packages. A module that is installed is not fetched,
+        // and with `--check` no module is.
         let locks = lock_file.locks();
         let mirrored = self.modules_of_settings(&root.settings);
         let modules = mirrored.as_deref().unwrap_or(&self.modules);
@@ -132,34 +135,38 @@ impl Session<'_> {
             options.ignore_tests,
             MissingModules::Refused,
             Some(
-                &|call: &ModuleCall| match module_locks::installed(locks, call) {
-                    Resolution::Only(request) => match self.installed(call, locks, &directory) {
-                        Some(module) => Resolution::Found(module),
-                        None if options.check => Resolution::Skip(None),
-                        None => Resolution::Only(request),
-                    },
+                &|call: &ModuleCall| match module_locks::resolve_locked(locks, call) {
+                    Resolution::Only(request) => {
+                        match self.installed_as_locked(call, locks, &directory) {
+                            Some(module) => Resolution::Found(module),
+                            None if options.check => Resolution::Skip(None),
+                            None => Resolution::Only(request),
+                        }
+                    }
                     other => other,
                 },
             ),
         )?;
+
+        // 3. Compare the packages with the installed ones, and install the packages that differ.
         let mut packages = Vec::new();
         for call in requirements.package_calls() {
             if let Some(locked) = locks.get(&call.key) {
                 packages.push(LockedPackage {
                     key: call.key.clone(),
                     top: call.module.as_ref().map(FetchedModule::top),
-                    is_installed: self.installed(call, locks, &directory).is_some(),
+                    is_installed: self.installed_as_locked(call, locks, &directory).is_some(),
                     locked: Arc::clone(locked),
                     source: call.source.clone(),
                 });
             }
         }
-        let fetcher = if options.with_git {
+        let git_fetcher = if options.with_git {
             modules.fetcher.as_deref()
         } else {
             None
         };
-        let installation = Installation::new(&directory, &requirements, packages, fetcher);
+        let installation = Installation::new(&directory, &requirements, packages, git_fetcher);
         if !options.check {
             installation.carry_out()?;
         }
@@ -170,7 +177,7 @@ impl Session<'_> {
     }
 
     /// The installed module of a call, if it is the locked one.
-    fn installed(
+    fn installed_as_locked(
         &self,
         call: &ModuleCall,
         locks: &ModuleLocks,
@@ -184,7 +191,7 @@ impl Session<'_> {
 
 /// The error for a data directory that is a link, unless `TF_DATA_DIR` is an absolute path. Files
 /// would be deleted and written behind the link, which a repository may contain.
-fn linked_data_directory(root: &RootModule) -> Option<Diagnostic> {
+fn data_directory_link_error(root: &RootModule) -> Option<Diagnostic> {
     let data = &root.data_directory;
     let parts = data
         .ancestors()
@@ -220,13 +227,14 @@ struct Installation<'a> {
     directory: &'a Path,
     calls: &'a [ModuleCall],
     /// Adds the repository to packages from git, if the user requests that.
-    with_git: Option<&'a ModuleFetcher>,
-    missing: Vec<LockedPackage>,
+    git_fetcher: Option<&'a ModuleFetcher>,
+    /// Packages that are not installed as they are locked: missing ones, and ones to replace.
+    to_install: Vec<LockedPackage>,
     /// Number of packages that are installed as they are locked.
     kept: usize,
     /// Old and new content of `modules.json`.
     old_list: Option<Vec<u8>>,
-    list: Vec<u8>,
+    new_list: Vec<u8>,
 }
 
 impl<'a> Installation<'a> {
@@ -235,43 +243,43 @@ impl<'a> Installation<'a> {
         directory: &'a Path,
         requirements: &'a Requirements,
         packages: Vec<LockedPackage>,
-        with_git: Option<&'a ModuleFetcher>,
+        git_fetcher: Option<&'a ModuleFetcher>,
     ) -> Self {
-        let mut missing = Vec::new();
+        let mut to_install = Vec::new();
         let mut kept = 0;
         for package in packages {
             let installed = directory.join(&package.key);
-            let lacks_git = with_git.is_some() && lacks_repository(&package, &installed);
+            let lacks_git = git_fetcher.is_some() && lacks_repository(&package, &installed);
             if package.is_installed && !lacks_git {
                 kept += 1;
             } else {
-                missing.push(package);
+                to_install.push(package);
             }
         }
         let old_list = files::read(&directory.join(MANIFEST), 32 << 20).ok();
-        let list = manifest(requirements.calls.iter().filter_map(installed_entry));
+        let new_list = manifest_bytes(requirements.calls.iter().filter_map(manifest_entry));
         Self {
             directory,
             calls: &requirements.calls,
-            with_git,
-            missing,
+            git_fetcher,
+            to_install,
             kept,
             old_list,
-            list,
+            new_list,
         }
     }
 
     /// Returns what is installed, or would be.
     fn outcome(&self) -> InstalledModules {
-        let is_known = self.missing.iter().all(|package| package.top.is_some());
+        let is_known = self.to_install.iter().all(|package| package.top.is_some());
         InstalledModules {
             installed: self
-                .missing
+                .to_install
                 .iter()
                 .map(|package| package.key.clone())
                 .collect(),
             kept: self.kept,
-            is_list_written: is_known && self.old_list.as_ref() != Some(&self.list),
+            is_list_written: is_known && self.old_list.as_ref() != Some(&self.new_list),
             listed_otherwise: self.listed_otherwise(),
             ..InstalledModules::default()
         }
@@ -280,7 +288,7 @@ impl<'a> Installation<'a> {
     /// Calls that differ between the old and the new list.
     fn listed_otherwise(&self) -> Vec<String> {
         let old = listed_modules(self.old_list.as_deref().unwrap_or_default());
-        let new = listed_modules(&self.list);
+        let new = listed_modules(&self.new_list);
         let mut keys = BTreeSet::new();
         for entry in old.symmetric_difference(&new) {
             // The root module is listed without a key.
@@ -291,86 +299,100 @@ impl<'a> Installation<'a> {
         keys.into_iter().collect()
     }
 
-    /// Copies all packages into the scratch directory first, and then moves them into place. A
-    /// package is removed from the list before it is replaced, so that the list is true even if the
-    /// process is killed.
+    /// Installs the packages, in directories that are no links, and removes what a killed run has
+    /// left. Does nothing if there is nothing to install or to remove.
     fn carry_out(&self) -> Result<()> {
-        let waiting = self.directory.join(WAITING);
-        // Left over from a killed run.
-        if self.is_right() && waiting.symlink_metadata().is_err() {
+        let scratch_parent = self.directory.join(SCRATCH);
+        let is_left_over = scratch_parent.symlink_metadata().is_ok();
+        if self.is_up_to_date() && !is_left_over {
             return Ok(());
         }
         // Nothing is written through a link.
-        for path in [self.directory, &waiting] {
+        for path in [self.directory, &scratch_parent] {
             if path.is_symlink() {
-                fs::remove_file(path).map_err(|error| self.failed(&error))?;
+                fs::remove_file(path).map_err(|error| self.io_error(&error))?;
             }
         }
-        fs::create_dir_all(self.directory).map_err(|error| self.failed(&error))?;
-        let done = self.put_in_place(&waiting);
-        let _turn = self.turn();
+        fs::create_dir_all(self.directory).map_err(|error| self.io_error(&error))?;
+        let result = self.put_in_place(&scratch_parent);
+        let _lock = self.wait_for_other_runs();
         // Fails if another run uses it.
-        let _ = fs::remove_dir(&waiting);
-        done
+        let _ = fs::remove_dir(&scratch_parent);
+        result
     }
 
-    fn is_right(&self) -> bool {
-        self.missing.is_empty() && self.old_list.as_ref() == Some(&self.list)
+    fn is_up_to_date(&self) -> bool {
+        self.to_install.is_empty() && self.old_list.as_ref() == Some(&self.new_list)
     }
 
-    /// Waits until no other run creates or removes [`WAITING`], or moves packages into place.
-    /// Copies are not exclusive.
-    fn turn(&self) -> Result<DirectoryLock> {
-        Ok(DirectoryLock::wait(self.directory).map_err(|error| self.failed(&error))?)
+    /// Waits until no other run creates or removes [`SCRATCH`], or moves packages into place. Other
+    /// runs wait until the lock is dropped. Copies are not exclusive.
+    fn wait_for_other_runs(&self) -> Result<DirectoryLock> {
+        Ok(DirectoryLock::wait(self.directory).map_err(|error| self.io_error(&error))?)
     }
 
-    fn failed(&self, error: &io::Error) -> Diagnostic {
+    fn io_error(&self, error: &io::Error) -> Diagnostic {
         Diagnostic::io("install modules in", self.directory, error)
     }
 
-    /// Installs the missing packages. The list of installed modules never contains a package that
-    /// is not in place.
-    fn put_in_place(&self, waiting: &Path) -> Result<()> {
+    /// Installs packages through a new directory in `scratch_parent`. The list of installed modules
+    /// never contains a package that is not in place.
+    fn put_in_place(&self, scratch_parent: &Path) -> Result<()> {
         // 1. Copy the packages. Other runs may do the same meanwhile.
-        let turn = self.turn()?;
-        fs::create_dir_all(waiting).map_err(|error| self.failed(&error))?;
-        let scratch = TemporaryDirectory::new_in(waiting).map_err(|error| self.failed(&error))?;
-        drop(turn);
-        let numbered: Vec<_> = self.missing.iter().enumerate().collect();
+        let lock = self.wait_for_other_runs()?;
+        fs::create_dir_all(scratch_parent).map_err(|error| self.io_error(&error))?;
+        let scratch = TemporaryDirectory::new_in(scratch_parent);
+        let scratch = scratch.map_err(|error| self.io_error(&error))?;
+        drop(lock);
+        let numbered: Vec<_> = self.to_install.iter().enumerate().collect();
         let results = parallel::map(numbered, COPIES, |(number, package)| {
-            let copy = copied(package, &scratch.path().join(number.to_string()))?;
-            if let Some(fetcher) = self.with_git {
-                let LockedPackage { source, locked, .. } = package;
-                fetcher.make_repository(source, locked, &copy.join(GIT))?;
+            let copy = scratch.path().join(number.to_string());
+            copy_package(package, &copy)?;
+            if let Some(fetcher) = self.git_fetcher {
+                fetcher.make_repository(&package.source, &package.locked, &copy.join(GIT))?;
             }
             Ok(copy)
         });
         let copies = results.into_iter().collect::<Result<Vec<_>>>()?;
 
         // 2. Remove the packages that are replaced from the list.
-        let turn = self.turn()?;
-        turn.remove_left_over(self.directory, |name| name == MANIFEST);
-        let list = self.directory.join(MANIFEST);
-        let mut missing = self.missing.iter();
-        if list.exists() && missing.any(|package| self.directory.join(&package.key).exists()) {
-            let mut kept = Vec::new();
-            for call in self.calls {
-                let mut missing = self.missing.iter();
-                if !missing.any(|package| module_locks::is_below(&call.key, &package.key)) {
-                    kept.extend(installed_entry(call));
-                }
-            }
-            write(&list, &manifest(kept.into_iter()))?;
-        }
+        let lock = self.wait_for_other_runs()?;
+        lock.remove_left_over(self.directory, |name| name == MANIFEST);
+        let list_path = self.directory.join(MANIFEST);
+        self.unlist_replaced(&list_path)?;
 
         // 3. Move the copies into place, and write the whole list.
-        for (package, copy) in self.missing.iter().zip(&copies) {
-            swap(copy, &self.directory.join(&package.key)).map_err(|error| self.failed(&error))?;
+        for (package, copy) in self.to_install.iter().zip(&copies) {
+            let moved = exchange_or_move(copy, &self.directory.join(&package.key));
+            moved.map_err(|error| self.io_error(&error))?;
         }
-        if !self.is_right() {
-            write(&list, &self.list)?;
+        if !self.is_up_to_date() {
+            write_list(&list_path, &self.new_list)?;
         }
         Ok(())
+    }
+
+    /// Removes the packages that are about to be replaced from the list, with the modules in them,
+    /// so that the list is true even if the process is killed.
+    fn unlist_replaced(&self, list_path: &Path) -> Result<()> {
+        let replaces_any = self
+            .to_install
+            .iter()
+            .any(|package| self.directory.join(&package.key).exists());
+        if !replaces_any || !list_path.exists() {
+            return Ok(());
+        }
+        let mut kept = Vec::new();
+        for call in self.calls {
+            let is_replaced = self
+                .to_install
+                .iter()
+                .any(|package| module_locks::is_below(&call.key, &package.key));
+            if !is_replaced {
+                kept.extend(manifest_entry(call));
+            }
+        }
+        write_list(list_path, &manifest_bytes(kept.into_iter()))
     }
 }
 
@@ -391,8 +413,8 @@ fn listed_modules(list: &[u8]) -> HashSet<Installed> {
     list.modules.into_iter().collect()
 }
 
-/// Copies a package, and compares the copy with the lock file.
-fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
+/// Copies a package into the new directory `to`, and compares the copy with the lock file.
+fn copy_package(package: &LockedPackage, to: &Path) -> Result<()> {
     let from = package.top.as_deref().unwrap_or(Path::new(""));
     fs::create_dir(to)
         .and_then(|()| copy::tree(from, to))
@@ -401,14 +423,9 @@ fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
     // Another process may alter the cache meanwhile, so that the copy is compared, not the
     // original.
     let hashes = &package.locked.hashes;
+    let by_scheme: HashesByScheme<'_> = hashes.iter().collect();
     let h1 = package_hash::h1(to).ok();
-    let HashesByScheme {
-        h1: recorded,
-        zh: _,
-        unknown: _,
-        malformed: _,
-    } = hashes.iter().collect();
-    if !recorded.is_empty() && h1.is_none_or(|h1| !hashes.contains(&h1)) {
+    if !by_scheme.h1.is_empty() && h1.is_none_or(|h1| !hashes.contains(&h1)) {
         let message = format!(
             "the package of module \"{}\" changed while it was copied",
             package.key
@@ -418,11 +435,12 @@ fn copied(package: &LockedPackage, to: &Path) -> Result<PathBuf> {
             .help(help)
             .into());
     }
-    Ok(to.to_owned())
+    Ok(())
 }
 
-/// Exchanges a directory with the directory or file at the target.
-fn swap(new: &Path, target: &Path) -> io::Result<()> {
+/// Exchanges a directory with the directory or file at the target, or moves it there if there is
+/// none.
+fn exchange_or_move(new: &Path, target: &Path) -> io::Result<()> {
     let _uninterrupted = files::hold_off_interrupts();
     if let Err(error) = target.symlink_metadata() {
         return if error.kind() == ErrorKind::NotFound {
@@ -452,7 +470,7 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
 }
 
 /// Replaces the list of installed modules, even if it is a link or an empty directory.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+fn write_list(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(replace(path, bytes).map_err(|error| Diagnostic::io("write", path, &error))?)
 }
 
@@ -466,13 +484,13 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The entry of a call in `modules.json`; `None` for a call that is not installed.
-fn installed_entry(call: &ModuleCall) -> Option<Installed> {
+fn manifest_entry(call: &ModuleCall) -> Option<Installed> {
     let directory = call.directory.as_ref()?.to_string_lossy();
     let mut version = String::new();
     if let (ModuleSource::Registry(_), Some(module)) = (&call.source, &call.module)
-        && let Some(of_module) = module.version()
+        && let Some(fetched_version) = module.version()
     {
-        version = of_module.to_string();
+        version = fetched_version.to_string();
     }
     Some(Installed {
         key: call.key.clone(),
@@ -483,7 +501,7 @@ fn installed_entry(call: &ModuleCall) -> Option<Installed> {
 }
 
 /// `modules.json`, byte for byte as OpenTofu and Terraform write it.
-fn manifest(modules: impl Iterator<Item = Installed>) -> Vec<u8> {
+fn manifest_bytes(modules: impl Iterator<Item = Installed>) -> Vec<u8> {
     let root = Installed {
         key: String::new(),
         source: String::new(),
@@ -532,7 +550,7 @@ mod tests {
             r#"{"Key":"a.b","Source":"https://h.test/m.zip?x=1\u0026y=\u003c2\u003e","Dir":".terraform/modules/a.b"}]}"#
         );
         assert_eq!(
-            String::from_utf8(manifest(entries.into_iter())).unwrap(),
+            String::from_utf8(manifest_bytes(entries.into_iter())).unwrap(),
             expected
         );
     }

@@ -63,11 +63,11 @@ pub(super) struct Choices {
     pub(in crate::project) current: Option<String>,
     pub(in crate::project) newest: String,
     /// The constraint of the call, its `ref`, or its tag.
-    pub(in crate::project) asked: HoldingConstraint,
+    pub(in crate::project) constraint: HoldingConstraint,
 }
 
 /// Tags with versions, newest first.
-struct VersionTags {
+struct SimilarTags {
     list: Vec<(VersionTag, String)>,
     newest: String,
 }
@@ -79,7 +79,7 @@ impl PossibleEdit {
 }
 
 /// The error for a call whose versions are not requested.
-pub(super) fn not_asked(call: &ModuleCall) -> Diagnostic {
+pub(super) fn not_requested_error(call: &ModuleCall) -> Diagnostic {
     let name = LockedModule::label_name(&call.key);
     let message = format!("the versions of {name} are unknown, because modules are not fetched");
     call.at_call(Diagnostic::error(Code::ModuleNotInstalled, message))
@@ -87,13 +87,13 @@ pub(super) fn not_asked(call: &ModuleCall) -> Diagnostic {
 
 /// A call that moves.
 #[derive(Clone, Copy)]
-pub(super) struct Moving<'a> {
+pub(super) struct MovingCall<'a> {
     pub(in crate::project) call: &'a ModuleCall,
-    pub(in crate::project) known: Option<&'a LockedModule>,
+    pub(in crate::project) locked: Option<&'a LockedModule>,
     pub(in crate::project) rules: ModuleRules<'a>,
 }
 
-impl Moving<'_> {
+impl MovingCall<'_> {
     /// The version or tag that the user named.
     pub(in crate::project) fn named_version(&self) -> Option<&str> {
         self.rules.options.calls.get(&self.call.key)?.as_deref()
@@ -110,8 +110,11 @@ impl Moving<'_> {
         )
     }
 
-    /// An error if the user named a version for a call that cannot move.
-    pub(super) fn unmoved(&self, why: &str) -> Result<Option<Choices>, Box<Diagnostic>> {
+    /// `None` for a call that cannot move, unless the user named a version for it.
+    ///
+    /// # Errors
+    /// The user named a version. `why` completes the message.
+    pub(super) fn none_unless_named(&self, why: &str) -> Result<Option<Choices>, Box<Diagnostic>> {
         match self.named_version() {
             Some(_) => Err(self.error(Code::VersionOutsideConstraints, why)),
             None => Ok(None),
@@ -119,7 +122,7 @@ impl Moving<'_> {
     }
 
     /// The error if no version may be selected.
-    pub(in crate::project) fn no_match(
+    pub(in crate::project) fn no_match_error(
         &self,
         source: &RegistrySource,
         versions: &[Version],
@@ -136,12 +139,12 @@ impl Moving<'_> {
     }
 
     /// Fails if nothing was chosen because versions were skipped, or because the call does not
-    /// allow the named one. `impossible` is the reason why it cannot be edited.
-    pub(super) fn refuse(
+    /// allow the version that the user named. `impossible` is the reason why it cannot be edited.
+    pub(super) fn check_named(
         &self,
         skipped: &SkippedVersions,
         impossible: Option<&str>,
-        asked: &HoldingConstraint,
+        constraint: &HoldingConstraint,
     ) -> Result<(), Box<Diagnostic>> {
         let name = self.name();
         if let Some(error) = skipped.error(&name) {
@@ -150,7 +153,7 @@ impl Moving<'_> {
         let Some(version) = self.named_version() else {
             return Ok(());
         };
-        let HoldingConstraint { text, location, .. } = asked;
+        let HoldingConstraint { text, location, .. } = constraint;
         let message = format!("{name} cannot be {version}, because the call requires {text}");
         let error = Diagnostic::error(Code::VersionOutsideConstraints, message)
             .at(location.clone(), "asked for here");
@@ -168,7 +171,7 @@ impl Moving<'_> {
 
     /// Returns the versions of a registry module as choices, the newest first.
     pub(in crate::project) fn choices_of_versions(&self, versions: &[Version]) -> Choices {
-        let current = self.known.and_then(|known| known.version.as_ref());
+        let current = self.locked.and_then(|known| known.version.as_ref());
         let mut sorted: Vec<_> = versions.iter().collect();
         sorted.sort_by(|one, other| other.cmp(one));
 
@@ -195,7 +198,7 @@ impl Moving<'_> {
             list,
             current: current.map(ToString::to_string),
             newest,
-            asked: HoldingConstraint {
+            constraint: HoldingConstraint {
                 text: self.call.constraints.to_string(),
                 location: location.clone(),
                 is_own: true,
@@ -203,7 +206,8 @@ impl Moving<'_> {
         }
     }
 
-    /// Returns the tags or commits of a module in git as choices; `None` if it does not move.
+    /// Returns the tags or commits of a module in git as choices; `None` if its `ref` cannot move.
+    /// That is an error if the user named a version.
     pub(in crate::project) fn choices_of_references(
         &self,
         source: &RemoteSource,
@@ -213,19 +217,19 @@ impl Moving<'_> {
         let mut pinned = None;
         match Revision::of(source) {
             Some(Revision::Head) => {}
-            Some(Revision::Name(of_source)) => name = Some(of_source),
+            Some(Revision::Name(branch_or_tag)) => name = Some(branch_or_tag),
             // Commits have no order, so the comment beside one must say for which tag it stands.
             Some(Revision::Commit(commit)) => {
                 name = self.name_beside();
                 pinned = Some(commit);
                 if name.is_none() {
-                    return self.unmoved(
+                    return self.none_unless_named(
                         "has a commit as its ref, and no comment beside it contains its tag",
                     );
                 }
             }
             Some(Revision::Expression(_)) | None => {
-                return self.unmoved("has no tag with a version as its ref");
+                return self.none_unless_named("has no tag with a version as its ref");
             }
         }
         let git = GitCall {
@@ -238,29 +242,30 @@ impl Moving<'_> {
         if let Some(name) = &name
             && let Some(tag) = VersionTag::parse(name)
         {
-            return Ok(Some(git.tags(name, &tag)));
+            return Ok(Some(git.tag_choices(name, &tag)));
         }
         // The user named a version, and the ref is not one.
         if self.named_version().is_some() {
-            return self.unmoved("has no tag with a version as its ref");
+            return self.none_unless_named("has no tag with a version as its ref");
         }
-        git.commits().map(Some)
+        git.commit_choices().map(Some)
     }
 
     /// The tag or branch that a comment beside the source contains.
     fn name_beside(&self) -> Option<String> {
-        let written = module_edit::written(self.call).ok()?;
+        let written = module_edit::written_source(self.call).ok()?;
         Some(written.name()?.to_owned())
     }
 
-    /// The tags or digests of a module in an OCI registry; `None` if it does not move.
-    pub(in crate::project) fn tags(
+    /// Returns the tags or digests of a module in an OCI registry as choices; `None` if it does not
+    /// move. That is an error if the user named a version.
+    pub(in crate::project) fn choices_of_tags(
         &self,
         source: &RemoteSource,
         tags: &[String],
     ) -> Result<Option<Choices>, Box<Diagnostic>> {
         let Some(package) = source.in_oci_registry() else {
-            return self.unmoved("has an address that cannot be read");
+            return self.none_unless_named("has an address that cannot be read");
         };
         let tag = match package.tag() {
             Some(tag) => Some(tag.to_owned()),
@@ -268,7 +273,8 @@ impl Moving<'_> {
         };
         // A digest has no order either.
         let Some(tag) = tag else {
-            return self.unmoved("has a digest, and no comment beside it contains its tag");
+            return self
+                .none_unless_named("has a digest, and no comment beside it contains its tag");
         };
         let call = OciCall {
             moving: self,
@@ -278,19 +284,22 @@ impl Moving<'_> {
             tag,
         };
         match VersionTag::parse(&call.tag) {
-            Some(version) => Ok(Some(call.versions(&version))),
-            None if self.named_version().is_some() => self.unmoved("has no tag with a version"),
-            None => call.digests().map(Some),
+            Some(version) => Ok(Some(call.version_choices(&version))),
+            None if self.named_version().is_some() => {
+                self.none_unless_named("has no tag with a version")
+            }
+            None => call.digest_choices().map(Some),
         }
     }
 
-    /// Tags with versions of the same form as the current tag.
-    fn version_tags(
+    /// Tags with versions of the same form as the current tag: the current and newer ones or, if
+    /// the user names a version, all of them.
+    fn similar_tags(
         &self,
         names: impl Iterator<Item = String>,
         current: &str,
         current_tag: &VersionTag,
-    ) -> VersionTags {
+    ) -> SimilarTags {
         let mut list = Vec::new();
         for name in names {
             let Some(tag) = VersionTag::parse(&name) else {
@@ -298,8 +307,8 @@ impl Moving<'_> {
             };
             // An upgrade goes upwards, so older tags are candidates for a user who names one only.
             let is_newer = self.may_select(&tag) && tag.version > current_tag.version;
-            let is_considered = self.named_version().is_some() || is_newer || name == current;
-            if tag.is_like(current_tag) && is_considered {
+            let is_candidate = self.named_version().is_some() || is_newer || name == current;
+            if tag.is_like(current_tag) && is_candidate {
                 list.push((tag, name));
             }
         }
@@ -311,7 +320,7 @@ impl Moving<'_> {
             Some((_, name)) => name.clone(),
             None => current.to_owned(),
         };
-        VersionTags { list, newest }
+        SimilarTags { list, newest }
     }
 
     /// Whether a tag may be selected although the user does not name it.
@@ -322,13 +331,15 @@ impl Moving<'_> {
     /// Requests the digest of a tag.
     fn digest_of(&self, source: &RemoteSource, tag: &str) -> Result<String, Box<Diagnostic>> {
         let Some(fetcher) = &self.rules.modules.fetcher else {
-            return Err(Box::new(not_asked(self.call)));
+            return Err(Box::new(not_requested_error(self.call)));
         };
         match fetcher.current_digest(self.rules.dialect, &source.at_tag(tag)) {
             Ok(digest) => Ok(digest),
             Err(errors) => {
                 let first = self.call.not_fetched(errors).into_iter().next();
-                Err(Box::new(first.unwrap_or_else(|| not_asked(self.call))))
+                Err(Box::new(
+                    first.unwrap_or_else(|| not_requested_error(self.call)),
+                ))
             }
         }
     }
@@ -336,7 +347,7 @@ impl Moving<'_> {
     /// The call after the edit that makes it ask for the present digest of a tag.
     fn edited_to_digest(&self, tag: &str) -> Result<CallEdit, Box<Diagnostic>> {
         let ModuleSource::Remote(source) = &self.call.source else {
-            return Err(Box::new(not_asked(self.call)));
+            return Err(Box::new(not_requested_error(self.call)));
         };
         let digest = self.digest_of(source, tag)?;
         let new = NewRevision::Digest {
@@ -346,8 +357,9 @@ impl Moving<'_> {
         Ok(module_edit::to_revision(self.call, self.rules.dialect, new).into())
     }
 
-    /// The constraint of a call by a parameter of its source, or by the name in the comment.
-    fn asked(
+    /// The constraint of a call: the name in the comment or, if there is none, a parameter of its
+    /// source, such as `ref=`.
+    fn constraint_of(
         &self,
         source: &RemoteSource,
         parameter: &str,
@@ -370,7 +382,8 @@ impl Moving<'_> {
     }
 
     /// Returns the call at a version: as it is if its constraints allow the version, or with
-    /// rewritten constraints if options allow that and these can be rewritten.
+    /// rewritten constraints if the options allow that and these can be rewritten. An older version
+    /// is not requested unless the user named it.
     fn edited_to_version(&self, version: &Version) -> CallEdit {
         let constraints = &self.call.constraints;
         let options = self.rules.options;
@@ -381,7 +394,7 @@ impl Moving<'_> {
             if !options.rewrite_constraints || (self.named_version().is_none() && !is_newer) {
                 return Edit::NotRequested;
             }
-            let rewritten = module_edit::constraints(self.call, version, |text| {
+            let rewritten = module_edit::to_constraints(self.call, version, |text| {
                 rewrite::list_allowing(text, version)
             });
             match rewritten {
@@ -401,13 +414,18 @@ impl Moving<'_> {
         }
     }
 
-    /// The reason for which a choice is too young. The present version stays, however young it is.
-    pub(super) fn rejects(&self, choice: &Choice, edited: &EditedCall) -> Option<RejectedVersion> {
+    /// The reason for which a choice is too young; `None` if it is not. The present version stays,
+    /// however young it is.
+    pub(super) fn why_too_young(
+        &self,
+        choice: &Choice,
+        edited: &EditedCall,
+    ) -> Option<RejectedVersion> {
         if choice.is_current {
             return None;
         }
-        RejectedVersion::by_age(&choice.label, self.rules.age?, || {
-            self.published(&edited.requested, &choice.reference)
+        RejectedVersion::if_too_young(&choice.label, self.rules.age?, || {
+            self.publication_date(&edited.requested, &choice.reference)
         })
     }
 
@@ -415,14 +433,18 @@ impl Moving<'_> {
     ///
     /// # Errors
     /// The reason why it is unknown.
-    fn published(&self, requested: &RequestedModule, reference: &str) -> Result<Timestamp, String> {
+    fn publication_date(
+        &self,
+        requested: &RequestedModule,
+        reference: &str,
+    ) -> Result<Timestamp, String> {
         let ModuleRules {
             modules, dialect, ..
         } = self.rules;
         let fetcher = modules.fetcher.as_ref().ok_or("no requests are made")?;
         match (&self.call.source, &requested.version) {
             (ModuleSource::Registry(source), Some(version)) => {
-                fetcher.published(dialect, &source.module, version)
+                fetcher.publication_date(dialect, &source.module, version)
             }
             (ModuleSource::Remote(source), _) if source.getter() == Getter::Oci => {
                 let source = if reference.starts_with(SHA256) {
@@ -430,7 +452,7 @@ impl Moving<'_> {
                 } else {
                     source.at_tag(reference)
                 };
-                fetcher.created(dialect, &source)
+                fetcher.creation_date(dialect, &source)
             }
             (ModuleSource::Remote(source), _) => fetcher.commit_date(&source.at_commit(reference)),
             _ => Err("it has no date".to_owned()),
@@ -440,7 +462,7 @@ impl Moving<'_> {
 
 /// The call of a module in git.
 struct GitCall<'a> {
-    moving: &'a Moving<'a>,
+    moving: &'a MovingCall<'a>,
     source: &'a RemoteSource,
     references: &'a References,
     /// The branch or tag that the source, or the comment beside it, names.
@@ -450,8 +472,8 @@ struct GitCall<'a> {
 }
 
 impl GitCall<'_> {
-    /// Tags of the same form as the call's tag.
-    fn tags(&self, current: &str, current_tag: &VersionTag) -> Choices {
+    /// Tags of the same form as the call's tag, as choices.
+    fn tag_choices(&self, current: &str, current_tag: &VersionTag) -> Choices {
         let Self {
             moving, references, ..
         } = self;
@@ -461,19 +483,19 @@ impl GitCall<'_> {
             .find(|start| current.starts_with(start))
             .unwrap_or_default();
         let names = references.tags().map(|tag| format!("{start}{tag}"));
-        let tags = moving.version_tags(names, current, current_tag);
+        let tags = moving.similar_tags(names, current, current_tag);
         let mut list = Vec::new();
         for (tag, name) in tags.list {
             let is_current = name == current;
             let edit = if is_current {
                 PossibleEdit::known(Edit::Done(EditedCall::as_written(moving.call)))
             } else {
-                PossibleEdit::known(self.edited(&name, references.commit(&name)))
+                PossibleEdit::known(self.edit_to(&name, references.commit(&name)))
             };
-            let short = name.trim_start_matches(start);
+            let tag_name = name.trim_start_matches(start);
             list.push(Choice {
                 label: name.clone(),
-                names: vec![name.clone(), short.to_owned(), tag.version.to_string()],
+                names: vec![name.clone(), tag_name.to_owned(), tag.version.to_string()],
                 edit,
                 is_current,
                 reference: name,
@@ -483,12 +505,12 @@ impl GitCall<'_> {
             list,
             current: Some(current.to_owned()),
             newest: tags.newest,
-            asked: self.asked(),
+            constraint: self.constraint(),
         }
     }
 
-    /// The newest commit of a branch, or of a tag that moves, and the present one.
-    fn commits(&self) -> Result<Choices, Box<Diagnostic>> {
+    /// The newest commit of a branch, or of a tag that moves, and the present one if it is older.
+    fn commit_choices(&self) -> Result<Choices, Box<Diagnostic>> {
         let Self {
             moving,
             references,
@@ -504,7 +526,7 @@ impl GitCall<'_> {
             let why = "has a branch or tag as its ref that does not exist";
             return Err(moving.error(Code::NoMatchingVersion, why));
         };
-        let locked = moving.known.and_then(locked::commit_of);
+        let locked = moving.locked.and_then(locked::commit_of);
         let current = pinned.as_deref().or(locked.as_deref());
         // The present commit stays for the case that the newest one is too young.
         let mut commits = vec![newest];
@@ -517,7 +539,7 @@ impl GitCall<'_> {
         let mut list = Vec::new();
         for commit in commits {
             let mut edit = match (pinned, name) {
-                (Some(pinned), Some(name)) if pinned != commit => self.edited(name, Some(commit)),
+                (Some(pinned), Some(name)) if pinned != commit => self.edit_to(name, Some(commit)),
                 _ => Edit::Done(EditedCall::as_written(moving.call)),
             };
             if let Edit::Done(call) = &mut edit
@@ -526,7 +548,7 @@ impl GitCall<'_> {
                 call.requested.is_other_package = locked != commit;
             }
             list.push(Choice {
-                label: short(commit),
+                label: shortened(commit),
                 reference: commit.to_owned(),
                 names: Vec::new(),
                 edit: PossibleEdit::known(edit),
@@ -535,14 +557,14 @@ impl GitCall<'_> {
         }
         Ok(Choices {
             list,
-            current: current.map(short),
-            newest: short(newest),
-            asked: self.asked(),
+            current: current.map(shortened),
+            newest: shortened(newest),
+            constraint: self.constraint(),
         })
     }
 
     /// The call after the edit that makes it ask for a different tag or commit.
-    fn edited(&self, name: &str, commit: Option<&str>) -> CallEdit {
+    fn edit_to(&self, name: &str, commit: Option<&str>) -> CallEdit {
         let ModuleRules {
             options, dialect, ..
         } = self.moving.rules;
@@ -560,15 +582,15 @@ impl GitCall<'_> {
     }
 
     /// The `ref` of the source, or the name beside it.
-    fn asked(&self) -> HoldingConstraint {
+    fn constraint(&self) -> HoldingConstraint {
         let name = self.pinned.as_ref().and(self.name);
-        self.moving.asked(self.source, "ref=", name)
+        self.moving.constraint_of(self.source, "ref=", name)
     }
 }
 
 /// The call of a module in an OCI registry.
 struct OciCall<'a> {
-    moving: &'a Moving<'a>,
+    moving: &'a MovingCall<'a>,
     source: &'a RemoteSource,
     tags: &'a [String],
     /// The tag in the source, or in the comment beside a digest.
@@ -578,10 +600,10 @@ struct OciCall<'a> {
 }
 
 impl OciCall<'_> {
-    /// Tags of the same form as the call's tag.
-    fn versions(&self, current_tag: &VersionTag) -> Choices {
+    /// Tags of the same form as the call's tag, as choices.
+    fn version_choices(&self, current_tag: &VersionTag) -> Choices {
         let names = self.tags.iter().cloned();
-        let VersionTags { list, newest } = self.moving.version_tags(names, &self.tag, current_tag);
+        let SimilarTags { list, newest } = self.moving.similar_tags(names, &self.tag, current_tag);
         let mut choices = Vec::new();
         for (tag, name) in list {
             let is_current = name == self.tag;
@@ -602,15 +624,15 @@ impl OciCall<'_> {
             list: choices,
             current: Some(self.tag.clone()),
             newest,
-            asked: self.asked(),
+            constraint: self.constraint(),
         }
     }
 
     /// The present digest of a tag that moves, and the digest that the call has.
-    fn digests(&self) -> Result<Choices, Box<Diagnostic>> {
+    fn digest_choices(&self) -> Result<Choices, Box<Diagnostic>> {
         let call = self.moving.call;
         let newest = self.moving.digest_of(self.source, &self.tag)?;
-        let locked = self.moving.known.and_then(locked::digest_of);
+        let locked = self.moving.locked.and_then(locked::digest_of);
         let current = self.pinned.as_ref().or(locked.as_ref());
         let mut digests = vec![&newest];
         if let Some(current) = current
@@ -632,7 +654,7 @@ impl OciCall<'_> {
                 PossibleEdit::known(Edit::Done(edited))
             };
             list.push(Choice {
-                label: short(digest),
+                label: shortened(digest),
                 reference: digest.clone(),
                 names: Vec::new(),
                 edit,
@@ -641,15 +663,15 @@ impl OciCall<'_> {
         }
         Ok(Choices {
             list,
-            current: current.map(|current| short(current)),
-            newest: short(&newest),
-            asked: self.asked(),
+            current: current.map(|current| shortened(current)),
+            newest: shortened(&newest),
+            constraint: self.constraint(),
         })
     }
 
     /// The edit that makes the call ask for a tag, or for its digest if the source contains one.
     fn edit_to(&self, tag: &str) -> PossibleEdit {
-        let Moving { call, rules, .. } = *self.moving;
+        let MovingCall { call, rules, .. } = *self.moving;
         if !rules.options.rewrite_constraints {
             return PossibleEdit::known(Edit::NotRequested);
         }
@@ -661,14 +683,14 @@ impl OciCall<'_> {
     }
 
     /// The tag of the source, or the tag beside its digest.
-    fn asked(&self) -> HoldingConstraint {
+    fn constraint(&self) -> HoldingConstraint {
         let name = self.pinned.as_ref().map(|_| &*self.tag);
-        self.moving.asked(self.source, "tag=", name)
+        self.moving.constraint_of(self.source, "tag=", name)
     }
 }
 
 /// Returns the start of a commit ID or of a digest.
-fn short(revision: &str) -> String {
+fn shortened(revision: &str) -> String {
     let start = if revision.starts_with(SHA256) {
         SHA256.len()
     } else {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use super::module_candidates::{Choices, ModuleRules, Moving, not_asked};
+use super::module_candidates::{Choices, ModuleRules, MovingCall, not_requested_error};
 use super::module_edit::{EditedCall, RequestedModule};
 use crate::configuration::{ModuleCall, Requirements};
 use crate::diagnostic::{self, Code, Diagnostic, Diagnostics, Severity};
@@ -13,7 +13,7 @@ use crate::modules::{ModuleSource, Releases};
 use crate::packages::ReleaseInfo;
 use crate::project::plan::SkipReason;
 use crate::project::plan::moves::{Move, Subject, UpgradePlan, VersionLabel};
-use crate::project::plan::newest::{Newest, newest};
+use crate::project::plan::newest::{NewestAccepted, newest_accepted};
 
 /// The choices for the calls of a root module that move.
 pub(in crate::project) struct ModuleChoices<'a> {
@@ -25,14 +25,14 @@ pub(in crate::project) struct ModuleChoices<'a> {
     pub(in crate::project) plan: UpgradePlan,
     errors: Diagnostics,
     /// Errors of hosts and repositories that did not answer.
-    not_asked: Diagnostics,
+    unanswered: Diagnostics,
 }
 
 /// The path, the source and the constraints of a call. Units that share a lock file may have calls
 /// of the same path.
 type CallKey = (String, String, String);
 
-fn key(call: &ModuleCall) -> CallKey {
+fn call_key(call: &ModuleCall) -> CallKey {
     (
         call.key.clone(),
         call.source.to_string(),
@@ -42,7 +42,7 @@ fn key(call: &ModuleCall) -> CallKey {
 
 /// Leaves the choices that the user's name selects.
 fn retain_named(
-    moving: &Moving<'_>,
+    moving: &MovingCall<'_>,
     choices: &mut Choices,
     name: &str,
 ) -> Result<(), Box<Diagnostic>> {
@@ -54,7 +54,7 @@ fn retain_named(
     {
         newest.clone_from(&first.label);
     }
-    let is_empty = choices.list.is_empty();
+    let had_choices = !choices.list.is_empty();
     choices
         .list
         .retain(|choice| choice.names.iter().any(|known| known == name));
@@ -62,7 +62,7 @@ fn retain_named(
         return Ok(());
     }
     let mut error = moving.error(Code::NoMatchingVersion, &format!("has no version {name}"));
-    if !is_empty {
+    if had_choices {
         error = Box::new(error.note(format!("the newest version is {newest}")));
     }
     Err(error)
@@ -76,11 +76,12 @@ impl<'a> ModuleChoices<'a> {
             chosen: BTreeMap::new(),
             plan: UpgradePlan::default(),
             errors: Diagnostics::default(),
-            not_asked: Diagnostics::default(),
+            unanswered: Diagnostics::default(),
         }
     }
 
-    fn selects(&self, call: &ModuleCall) -> bool {
+    /// Whether the user asks for a move of a call.
+    fn moves(&self, call: &ModuleCall) -> bool {
         let Some(ModuleRules { options, .. }) = self.rules else {
             return false;
         };
@@ -92,35 +93,36 @@ impl<'a> ModuleChoices<'a> {
     }
 
     /// The module that a call requests; `None` if the call is upgraded and no version is chosen.
-    pub(in crate::project) fn of(&self, call: &ModuleCall) -> Option<RequestedModule> {
-        if !self.selects(call) {
+    pub(in crate::project) fn requested_by(&self, call: &ModuleCall) -> Option<RequestedModule> {
+        if !self.moves(call) {
             return Some(RequestedModule::as_written(call));
         }
-        self.chosen.get(&key(call))?.clone()
+        self.chosen.get(&call_key(call))?.clone()
     }
 
-    /// Chooses for calls that move and have no choice yet. Returns whether there are any.
-    pub(in crate::project) fn choose<'c>(
+    /// Chooses for calls that move and have no choice yet. Returns whether there are any: the calls
+    /// of the chosen modules must then be read again.
+    pub(in crate::project) fn choose_missing<'c>(
         &mut self,
         calls: impl Iterator<Item = &'c ModuleCall>,
     ) -> bool {
         let Some(rules) = self.rules else {
             return false;
         };
-        let mut open = BTreeMap::new();
+        let mut without_choice = BTreeMap::new();
         for call in calls {
-            if self.selects(call) && !self.chosen.contains_key(&key(call)) {
-                open.insert(key(call), call);
+            if self.moves(call) && !self.chosen.contains_key(&call_key(call)) {
+                without_choice.insert(call_key(call), call);
             }
         }
-        if open.is_empty() {
+        if without_choice.is_empty() {
             return false;
         }
 
         // The hosts of all calls are asked at the same time.
         let mut allowed = BTreeMap::new();
         let mut sources = Vec::new();
-        for (key, call) in open {
+        for (key, call) in without_choice {
             // A refused source was reported when the calls were read.
             if rules.modules.never_fetches(call) {
                 self.chosen.insert(key, None);
@@ -130,44 +132,48 @@ impl<'a> ModuleChoices<'a> {
             }
         }
         if let Some(fetcher) = &rules.modules.fetcher {
-            fetcher.ask_releases(rules.dialect, sources);
+            fetcher.request_releases(rules.dialect, sources);
         }
         for (key, call) in allowed {
-            let known = self.locks.get(&call.key).map(AsRef::as_ref);
-            let chosen = self.choose_for(&Moving { call, known, rules });
+            let locked = self.locks.get(&call.key).map(AsRef::as_ref);
+            let chosen = self.choose_for_call(&MovingCall {
+                call,
+                locked,
+                rules,
+            });
             self.chosen.insert(key, chosen);
         }
         true
     }
 
-    /// Adds the warnings to the warnings of the requirements.
+    /// Moves the warnings to the warnings of the requirements. Where modules may be missing, a host
+    /// that did not answer is a warning, too.
     ///
     /// # Errors
-    /// Calls that cannot move. Where modules may be missing, a host that does not answer is a
-    /// warning.
-    pub(in crate::project) fn report(
+    /// Calls that cannot move.
+    pub(in crate::project) fn move_warnings_to(
         &mut self,
         requirements: &mut Requirements,
         allow_missing: bool,
     ) -> diagnostic::Result<()> {
         let mut errors = take(&mut self.errors);
-        let not_asked = take(&mut self.not_asked);
+        let unanswered = take(&mut self.unanswered);
         requirements.warnings.append(&mut self.plan.warnings);
         if allow_missing {
-            requirements.is_incomplete |= !not_asked.is_empty();
-            for mut warning in not_asked {
+            requirements.is_incomplete |= !unanswered.is_empty();
+            for mut warning in unanswered {
                 warning.severity = Severity::Warning;
                 warning.code = Code::ModuleNotInstalled;
                 requirements.warnings.push(warning);
             }
         } else {
-            errors.extend(not_asked);
+            errors.extend(unanswered);
         }
         errors.into_result(())
     }
 
     /// Chooses a release for a call; `None` after an error, which is noted.
-    fn choose_for(&mut self, moving: &Moving<'_>) -> Option<RequestedModule> {
+    fn choose_for_call(&mut self, moving: &MovingCall<'_>) -> Option<RequestedModule> {
         let ModuleRules {
             modules, dialect, ..
         } = moving.rules;
@@ -178,11 +184,11 @@ impl<'a> ModuleChoices<'a> {
         let releases = match releases {
             Some(Ok(releases)) => releases,
             Some(Err(errors)) => {
-                self.not_asked.extend(moving.call.not_fetched(errors));
+                self.unanswered.extend(moving.call.not_fetched(errors));
                 return None;
             }
             None => {
-                self.errors.push(not_asked(moving.call));
+                self.errors.push(not_requested_error(moving.call));
                 return None;
             }
         };
@@ -195,55 +201,57 @@ impl<'a> ModuleChoices<'a> {
         }
     }
 
-    /// Chooses one of the releases of a module. A call without a version or tag stays as it is.
+    /// Chooses one of the releases of a module. A call that cannot move stays as it is.
     fn choose_from(
         &mut self,
-        moving: &Moving<'_>,
+        moving: &MovingCall<'_>,
         releases: Releases,
     ) -> Result<RequestedModule, Box<Diagnostic>> {
         let choices = match (&moving.call.source, releases) {
             (ModuleSource::Registry(source), Releases::Versions(versions)) => {
-                let picked = self.pick(moving, moving.choices_of_versions(&versions))?;
-                return picked.ok_or_else(|| moving.no_match(source, &versions));
+                let selected = self.select(moving, moving.choices_of_versions(&versions))?;
+                return selected.ok_or_else(|| moving.no_match_error(source, &versions));
             }
             (ModuleSource::Remote(source), Releases::References(references)) => {
                 moving.choices_of_references(source, &references)?
             }
-            (ModuleSource::Remote(source), Releases::Tags(tags)) => moving.tags(source, &tags)?,
-            _ => moving.unmoved("has no versions")?,
+            (ModuleSource::Remote(source), Releases::Tags(tags)) => {
+                moving.choices_of_tags(source, &tags)?
+            }
+            _ => moving.none_unless_named("has no versions")?,
         };
         if let Some(choices) = choices
-            && let Some(picked) = self.pick(moving, choices)?
+            && let Some(selected) = self.select(moving, choices)?
         {
-            return Ok(picked);
+            return Ok(selected);
         }
         Ok(RequestedModule::as_written(moving.call))
     }
 
-    /// Picks the first allowed choice, or the choice of the user; plans it, and reports the choices
-    /// that were skipped.
-    fn pick(
+    /// Selects the first allowed choice, or the choice of the user, adds it to the plan, and warns
+    /// of the choices that were skipped. `None` if no choice is allowed.
+    fn select(
         &mut self,
-        moving: &Moving<'_>,
+        moving: &MovingCall<'_>,
         mut choices: Choices,
     ) -> Result<Option<RequestedModule>, Box<Diagnostic>> {
         if let Some(name) = moving.named_version() {
             retain_named(moving, &mut choices, name)?;
         }
 
-        let Newest {
+        let NewestAccepted {
             selected,
             skipped,
             impossible,
-        } = newest(
+        } = newest_accepted(
             take(&mut choices.list),
             |choice| choice.is_current,
             |choice| moving.edit_for(choice),
-            |choice, edited| moving.rejects(choice, edited),
+            |choice, edited| moving.why_too_young(choice, edited),
         )?;
         if selected.is_none() {
             let why = impossible.as_ref().map(|(_, why)| *why);
-            moving.refuse(&skipped, why, &choices.asked)?;
+            moving.check_named(&skipped, why, &choices.constraint)?;
         }
         self.plan.warnings.extend(skipped.warning(&moving.name()));
         if let Some((choice, why)) = impossible {
@@ -253,13 +261,13 @@ impl<'a> ModuleChoices<'a> {
                 choice.label
             );
             let warning = Diagnostic::warning(Code::VersionOutsideConstraints, message)
-                .at(choices.asked.location.clone(), "");
+                .at(choices.constraint.location.clone(), "");
             self.plan.warnings.push(warning);
         }
         let Some((choice, edited)) = selected else {
             return Ok(None);
         };
-        Ok(Some(self.plan(
+        Ok(Some(self.add_to_plan(
             moving,
             &choice.label,
             edited,
@@ -269,9 +277,9 @@ impl<'a> ModuleChoices<'a> {
     }
 
     /// Adds the chosen release of a call to the plan: its move, and the edit of the call.
-    fn plan(
+    fn add_to_plan(
         &mut self,
-        moving: &Moving<'_>,
+        moving: &MovingCall<'_>,
         label: &str,
         edited: EditedCall,
         choices: Choices,
@@ -284,10 +292,10 @@ impl<'a> ModuleChoices<'a> {
             self.plan.edits.push(edit);
         }
         let mut locked = None;
-        if moving.known.is_some() {
+        if moving.locked.is_some() {
             locked = choices.current.as_deref().map(VersionLabel::of_module);
         }
-        let mut versions = Move {
+        let mut planned_move = Move {
             subject: Subject::Module {
                 key: moving.call.key.clone(),
                 source: moving.call.source.recorded(),
@@ -301,10 +309,11 @@ impl<'a> ModuleChoices<'a> {
             stays_for_state: false,
             releases: ReleaseInfo::default(),
         };
-        if versions.is_held_back() && skipped.is_none() {
-            versions.held_back_by.push(choices.asked);
+        // A newer version that was skipped is not held back by the constraint.
+        if planned_move.is_held_back() && skipped.is_none() {
+            planned_move.held_back_by.push(choices.constraint);
         }
-        self.plan.moves.push(versions);
+        self.plan.moves.push(planned_move);
         edited.requested
     }
 }

@@ -53,8 +53,8 @@ impl RequestedModule {
         }
     }
 
-    /// Whether the entry of a lock file is for this.
-    pub(super) fn is_locked(&self, known: &LockedModule) -> bool {
+    /// Whether the entry of a lock file is for this module.
+    pub(super) fn is_met_by(&self, known: &LockedModule) -> bool {
         let is_version = self.version.is_none() || self.version == known.version;
         is_version
             && !self.is_other_package
@@ -62,19 +62,20 @@ impl RequestedModule {
     }
 }
 
-/// Rewrites the constraints of a call, which must allow a version then.
+/// Rewrites the constraints of a call, which must allow a version then. `rewrite_text` returns the
+/// new constraints.
 ///
 /// # Errors
 /// The reason why the call cannot be edited.
-pub(in crate::project) fn constraints(
+pub(super) fn to_constraints(
     call: &ModuleCall,
     version: &Version,
-    new: impl FnOnce(&str) -> Option<String>,
+    rewrite_text: impl FnOnce(&str) -> Option<String>,
 ) -> Result<EditedCall, &'static str> {
     const FORM: &str = "only its version may change, not its form";
-    is_own(call)?;
+    require_own_call(call)?;
     let location = rewrite::editable_string(call.version.as_ref().ok_or("the call has none")?)?;
-    let new = new(&location.file.text[location.span.clone()]).ok_or(FORM)?;
+    let new = rewrite_text(&location.file.text[location.span.clone()]).ok_or(FORM)?;
     // The tool reads the new text, so that the text is what must allow the version.
     let constraints = ConstraintList::parse_for_module(&new).map_err(|_| "it cannot be read")?;
     if !registry::allows(&constraints, version) {
@@ -115,7 +116,7 @@ impl<'a> NewRevision<'a> {
     }
 
     /// Names of the parameters that the new one replaces.
-    fn replaced(self) -> &'static [&'static str] {
+    fn replaced_parameters(self) -> &'static [&'static str] {
         match self {
             Self::Reference(_) => &["ref"],
             // go-getter cannot fetch a commit with `depth`.
@@ -143,7 +144,7 @@ pub(super) fn to_revision(
     dialect: Dialect,
     new: NewRevision<'_>,
 ) -> Result<EditedCall, &'static str> {
-    let (edit, text) = written(call)?.with(new);
+    let (edit, text) = written_source(call)?.with_revision(new);
     let source = ModuleSource::parse(&text, dialect).map_err(|_| "it cannot be read")?;
     Ok(EditedCall {
         edit: Some(edit),
@@ -155,12 +156,12 @@ pub(super) fn to_revision(
 }
 
 /// The source as it is written, if it may be edited.
-pub(in crate::project) fn written(call: &ModuleCall) -> Result<WrittenSource, &'static str> {
-    is_own(call)?;
+pub(in crate::project) fn written_source(call: &ModuleCall) -> Result<WrittenSource, &'static str> {
+    require_own_call(call)?;
     WrittenSource::read(&call.location)
 }
 
-fn is_own(call: &ModuleCall) -> Result<(), &'static str> {
+fn require_own_call(call: &ModuleCall) -> Result<(), &'static str> {
     if call.own_call.is_none() {
         Ok(())
     } else {
@@ -186,7 +187,7 @@ impl WrittenSource {
         // The comment names a branch or tag only beside a commit or a digest.
         let is_named = !is_json(location) && is_pinned(&text.file.text[text.span.clone()]);
         let name = if is_named {
-            comment(&location.file.text, location.span.end)
+            name_in_comment(&location.file.text, location.span.end)
         } else {
             None
         };
@@ -200,16 +201,16 @@ impl WrittenSource {
 
     /// Returns the edit that sets a new revision, and the source after the edit. The name of a new
     /// commit or digest goes into the comment.
-    fn with(&self, revision: NewRevision<'_>) -> (ConstraintEdit, String) {
+    fn with_revision(&self, revision: NewRevision<'_>) -> (ConstraintEdit, String) {
         let Location { file, span } = &self.text;
         let text = &file.text[span.clone()];
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
-        let query = with_revision(query, revision);
-        let rewritten = format!("{address}?{query}");
+        let new_query = query_with_revision(query, revision);
+        let new_source = format!("{address}?{new_query}");
 
         // The edit begins behind the address and its `?`.
         let mut start = span.start + address.len() + 1;
-        let mut new = query;
+        let mut new = new_query;
         if !text.contains('?') {
             start -= 1;
             new = format!("?{new}");
@@ -234,7 +235,7 @@ impl WrittenSource {
             end = span.end + 1;
         }
         let location = Location::new(file, start..end);
-        (ConstraintEdit { location, new }, rewritten)
+        (ConstraintEdit { location, new }, new_source)
     }
 }
 
@@ -258,12 +259,12 @@ fn is_hexadecimal(text: &str, length: usize) -> bool {
 
 /// Returns a query with the parameter of a new revision, in place of the first parameter that the
 /// revision replaces.
-fn with_revision(query: &str, revision: NewRevision<'_>) -> String {
+fn query_with_revision(query: &str, revision: NewRevision<'_>) -> String {
     let mut parameters = Vec::new();
     let mut is_set = false;
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
         let name = parameter.split('=').next().unwrap_or_default();
-        if !revision.replaced().contains(&name) {
+        if !revision.replaced_parameters().contains(&name) {
             parameters.push(parameter.to_owned());
         } else if !is_set && name != "depth" {
             parameters.push(revision.parameter());
@@ -278,7 +279,7 @@ fn with_revision(query: &str, revision: NewRevision<'_>) -> String {
 
 /// Returns the range of the branch or tag in the first comment after a position, on the same line:
 /// a word with a version, or the whole comment.
-fn comment(text: &str, from: usize) -> Option<Range<usize>> {
+fn name_in_comment(text: &str, from: usize) -> Option<Range<usize>> {
     let rest = rest_of_line(text, from);
     let start = rest.find(|c: char| !c.is_whitespace())?;
     let (marker, end) = match &rest[start..] {
@@ -326,7 +327,7 @@ mod tests {
         let start = text.find("\"git").or_else(|| text.find("\"oci")).unwrap();
         let end = start + 1 + text[start + 1..].find('"').unwrap() + 1;
         let written = WrittenSource::read(&Location::new(&file, start..end)).unwrap();
-        let (edit, source) = written.with(new);
+        let (edit, source) = written.with_revision(new);
         (
             String::from_utf8(rewrite::files([&edit]).remove(0).new).unwrap(),
             source,
@@ -454,7 +455,11 @@ mod tests {
             ("", None),
             ("\n# v1.2.0", None),
         ] {
-            assert_eq!(comment(text, 0).map(|range| &text[range]), name, "{text:?}");
+            assert_eq!(
+                name_in_comment(text, 0).map(|range| &text[range]),
+                name,
+                "{text:?}"
+            );
         }
     }
 }

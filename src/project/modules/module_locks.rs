@@ -10,42 +10,40 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, Run
 use crate::lockfile::{LOCK_FILE_NAME, LockedModule, ModuleLocks, UNIT_ADDRESS, module_name};
 use crate::modules::fetched::{FetchedModule, ModuleRequest, ReplacedPackage};
 use crate::modules::locked;
-use crate::project::root_module::locked_calls::request;
+use crate::project::root_module::locked_calls::locked_request;
 use crate::provider::ConstraintList;
 use crate::system::Secrets;
 
-/// Resolves a call for `get`: by its entry, which must be for the call.
-pub(in crate::project) fn installed(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
-    if let Some(error) = impossible_directory(call) {
+/// Resolves a call for `get` by its entry. A call without an entry, or whose entry is for a
+/// different source or version, is an error.
+pub(in crate::project) fn resolve_locked(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
+    if let Some(error) = impossible_directory_error(call) {
         return Resolution::Skip(Some(error));
     }
-    let error = |code, message| {
-        let help = Help::text("lock it with ").and(Remedy::LockModules);
-        call.at_call(Diagnostic::error(code, message)).help(help)
-    };
-    let Some(locked) = locks.get(&call.key) else {
-        let message = locked::not_locked(&call.key);
-        return Resolution::Skip(Some(error(Code::ModuleNotLocked, message)));
-    };
-    match locked::refusal(&call.key, locked, &call.source, &call.constraints) {
-        Some((code, message)) => Resolution::Skip(Some(error(code, message))),
-        None => Resolution::Only(request(call, locked, ReplacedPackage::Refused)),
+    let locked = locks.get(&call.key);
+    match locked::accepted_entry(&call.key, locked, &call.source, &call.constraints) {
+        Ok(locked) => Resolution::Only(locked_request(call, locked, ReplacedPackage::Refused)),
+        Err(refused) => {
+            let error = Diagnostic::error(refused.code, refused.message);
+            let help = Help::text("lock it with ").and(Remedy::LockModules);
+            Resolution::Skip(Some(call.at_call(error).help(help)))
+        }
     }
 }
 
 /// Resolves a call for `lock`: by its entry while that is for the call, otherwise by a package that
 /// can be locked. `choices` has the version of a call that moves; a call without one yet is not
-/// read.
-pub(in crate::project) fn lock(
+/// read. `replaced` is whether a locked package may have been replaced.
+pub(in crate::project) fn resolve_to_lock(
     locks: &ModuleLocks,
     choices: &ModuleChoices<'_>,
     replaced: ReplacedPackage,
     call: &ModuleCall,
 ) -> Resolution {
-    if let Some(error) = impossible_directory(call) {
+    if let Some(error) = impossible_directory_error(call) {
         return Resolution::Skip(Some(error));
     }
-    let Some(requested) = choices.of(call) else {
+    let Some(requested) = choices.requested_by(call) else {
         return Resolution::Skip(None);
     };
     let call = &ModuleCall {
@@ -56,14 +54,14 @@ pub(in crate::project) fn lock(
     // The lock file is committed, and would publish a secret in the address.
     if Secrets::may_be_in(&call.source.recorded()) {
         return Resolution::Skip(Some(
-            call.at_call(secret_in_address(&module_name(&call.key))),
+            call.at_call(secret_in_address_error(&module_name(&call.key))),
         ));
     }
     // A locked package stays as long as its entry is for the call.
     if let Some(locked) = locks.get(&call.key)
-        && requested.is_locked(locked)
+        && requested.is_met_by(locked)
     {
-        return Resolution::Only(request(call, locked, replaced));
+        return Resolution::Only(locked_request(call, locked, replaced));
     }
     let constraints = match &requested.version {
         Some(version) => ConstraintList::exactly(version),
@@ -82,7 +80,7 @@ pub(in crate::project) fn is_below(key: &str, other: &str) -> bool {
 }
 
 /// The error for a call whose path cannot be the name of a directory of installed modules.
-fn impossible_directory(call: &ModuleCall) -> Option<Diagnostic> {
+fn impossible_directory_error(call: &ModuleCall) -> Option<Diagnostic> {
     let is_hidden = call.key.starts_with('.') && call.key != UNIT_ADDRESS;
     if !is_hidden && !call.key.contains(['/', '\\', '\0']) {
         return None;
@@ -94,32 +92,32 @@ fn impossible_directory(call: &ModuleCall) -> Option<Diagnostic> {
     Some(call.at_call(Diagnostic::error(Code::InvalidConfiguration, message)))
 }
 
-/// The entries for the calls whose packages were read. While requirements are incomplete, old
+/// The entries for the calls whose packages were read. While requirements are incomplete, the `old`
 /// entries of other calls stay.
 ///
 /// # Errors
 /// A source depends on an input of the run, an address contains a parameter that may be a secret,
 /// or units that share the lock file call different modules by the same name.
-pub(in crate::project) fn entries(
+pub(in crate::project) fn new_entries(
     requirements: &Requirements,
     old: &ModuleLocks,
     choices: &ModuleChoices<'_>,
 ) -> Result<ModuleLocks> {
     let mut locks = ModuleLocks::new();
-    let mut errors = depending_on_input(requirements);
+    let mut errors = input_errors(requirements);
     for call in requirements.package_calls() {
-        let (Some(requested), Some(module)) = (choices.of(call), &call.module) else {
+        let (Some(requested), Some(module)) = (choices.requested_by(call), &call.module) else {
             continue;
         };
-        let known = old
+        let old_entry = old
             .get(&call.key)
-            .filter(|known| requested.is_locked(known));
-        let Some(entry) = entry_of_call(known.map(AsRef::as_ref), &requested, module) else {
+            .filter(|locked| requested.is_met_by(locked));
+        let Some(entry) = entry_of_call(old_entry.map(AsRef::as_ref), &requested, module) else {
             continue;
         };
         // A registry may have added a secret to the address from which the package comes.
         if Secrets::may_be_in(&entry.package) {
-            errors.push(call.at_call(secret_in_address(&module_name(&call.key))));
+            errors.push(call.at_call(secret_in_address_error(&module_name(&call.key))));
             continue;
         }
         let entry = Arc::new(entry);
@@ -128,7 +126,7 @@ pub(in crate::project) fn entries(
             .or_insert_with(|| Arc::clone(&entry));
         // Units that share the lock file may use one name for different modules.
         if *first != entry {
-            errors.push(differing(&call.key, first, &entry));
+            errors.push(different_modules_error(&call.key, first, &entry));
         }
     }
     // A module that was not read may have the other calls.
@@ -142,25 +140,25 @@ pub(in crate::project) fn entries(
     errors.into_result(locks)
 }
 
-/// The entry of a call whose package was read: the known one, if the package has one of its hashes.
-/// `None` for a package that is not whole.
+/// The entry of a call whose package was read: the old one, if the package has one of its hashes,
+/// or else a new one. `None` for a package that is not whole.
 fn entry_of_call(
-    known: Option<&LockedModule>,
+    old_entry: Option<&LockedModule>,
     requested: &RequestedModule,
     module: &FetchedModule,
 ) -> Option<LockedModule> {
     let identity = module.identity();
     let constraints = requested.constraints.clone();
-    if let Some(known) = known {
+    if let Some(old_entry) = old_entry {
         let has_hash = match &identity {
-            Some((_, hashes)) => !hashes.is_disjoint(&known.hashes),
+            Some((_, hashes)) => !hashes.is_disjoint(&old_entry.hashes),
             None => true,
         };
         // An entry may accept several packages, and keeps the others.
         if has_hash {
             return Some(LockedModule {
                 constraints,
-                ..known.clone()
+                ..old_entry.clone()
             });
         }
     }
@@ -176,7 +174,7 @@ fn entry_of_call(
 
 /// Errors for calls that another run may resolve to a different module, so that an entry would be
 /// right for this run only. Values from a flag are intended, and cause no error.
-fn depending_on_input(requirements: &Requirements) -> Diagnostics {
+fn input_errors(requirements: &Requirements) -> Diagnostics {
     let mut errors = Diagnostics::default();
     for call in &requirements.variable_calls {
         if call.input.is_flag {
@@ -200,7 +198,7 @@ fn depending_on_input(requirements: &Requirements) -> Diagnostics {
 
 /// The error for a module whose entry would contain a secret. Logins are omitted from entries,
 /// parameters are not.
-fn secret_in_address(name: &str) -> Diagnostic {
+fn secret_in_address_error(name: &str) -> Diagnostic {
     let message =
         format!("{name} cannot be locked: its address has a parameter that may be a secret");
     let error = Diagnostic::error(Code::InvalidConfiguration, message);
@@ -211,7 +209,7 @@ fn secret_in_address(name: &str) -> Diagnostic {
 }
 
 /// The error for units that share a lock file, and call different modules by the same name.
-fn differing(key: &str, one: &LockedModule, other: &LockedModule) -> Diagnostic {
+fn different_modules_error(key: &str, one: &LockedModule, other: &LockedModule) -> Diagnostic {
     let name = module_name(key);
     let message = format!(
         "{name} cannot be locked for all units that share the lock file: they call different modules"
@@ -219,14 +217,14 @@ fn differing(key: &str, one: &LockedModule, other: &LockedModule) -> Diagnostic 
     Diagnostic::error(Code::InvalidConfiguration, message)
         .note(format!(
             "one calls {}, another calls {}",
-            called(one),
-            called(other)
+            source_and_constraints(one),
+            source_and_constraints(other)
         ))
         .help(format!("give one of them a {LOCK_FILE_NAME} of its own"))
 }
 
 /// The source and the constraints of the calls of a module.
-fn called(locked: &LockedModule) -> String {
+fn source_and_constraints(locked: &LockedModule) -> String {
     let text = format!("{} {}", locked.source, locked.constraints);
     text.trim_end().to_owned()
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::module_candidates::{HEAD, not_asked};
+use super::module_candidates::{HEAD, not_requested_error};
 use super::module_edit::{self, CallEdit, EditedCall, NewRevision, RequestedModule};
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::configuration::{ModuleCache, ModuleCall, Requirements, Resolution, Resolver};
@@ -50,13 +50,15 @@ impl Session<'_> {
     /// Pins the modules that root modules call, and that are neither local nor in a called package.
     /// A root module that fails does not stop the others, and stays unchanged.
     pub fn pin(&self, roots: &Roots, options: PinOptions) -> Report<PinnedModules> {
-        let planned = self.each_root(roots, |root| self.plan_pins(root, options));
-        let (paths, mut plans): (Vec<_>, Vec<_>) = planned.into_iter().unzip();
-        let shown: Vec<_> = paths.iter().map(PathBuf::as_path).collect();
-        rewrites::agree(&mut plans, &shown, |plan: &PinnedModules| {
+        // 1. Plan the edits. Root modules that share a file must agree on them.
+        let results = self.each_root(roots, |root| self.plan_pins(root, options));
+        let (paths, mut plans): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+        let root_paths: Vec<_> = paths.iter().map(PathBuf::as_path).collect();
+        rewrites::fail_if_texts_differ(&mut plans, &root_paths, |plan: &PinnedModules| {
             plan.edits.clone()
         });
 
+        // 2. Write the files.
         let rewrites = Rewrites::new(plans.iter().flatten().flat_map(|plan| &plan.edits));
         let mut results = Vec::new();
         for (path, mut result) in paths.into_iter().zip(plans) {
@@ -68,7 +70,7 @@ impl Session<'_> {
             }
             results.push((path, result));
         }
-        self.announce();
+        self.notify_sources_read();
         Report {
             roots: results,
             findings: Vec::new(),
@@ -134,7 +136,7 @@ impl Pins<'_> {
     fn add_calls(&mut self, requirements: &Requirements, with_registry: bool) -> Result<()> {
         let modules = self.modules;
         let mut calls = Vec::new();
-        let mut without_commit = Vec::new();
+        let mut without_known_commit = Vec::new();
         for call in requirements.package_calls() {
             // A call in a fetched package is not in a file of the user.
             if call.own_call.is_some() || modules.never_fetches(call) {
@@ -143,12 +145,12 @@ impl Pins<'_> {
             let locked = self.locked_entry(call);
             // All hosts are asked at once, before the first call needs an answer.
             if locked.is_none() && may_move_in_git(&call.source) {
-                without_commit.push(call.source.clone());
+                without_known_commit.push(call.source.clone());
             }
             calls.push((call, locked));
         }
         if let Some(fetcher) = &modules.fetcher {
-            fetcher.ask_releases(self.dialect, without_commit);
+            fetcher.request_releases(self.dialect, without_known_commit);
         }
 
         let mut errors = Diagnostics::default();
@@ -164,7 +166,7 @@ impl Pins<'_> {
             };
             match pinned {
                 Ok(Edit::NotRequested) => {}
-                Ok(Edit::Done(edited)) => self.add(call, locked, edited),
+                Ok(Edit::Done(edited)) => self.add_edit(call, locked, edited),
                 Ok(Edit::Impossible(why)) => {
                     let name = LockedModule::label_name(&call.key);
                     let message = format!("{name} is not pinned: {why}");
@@ -181,11 +183,11 @@ impl Pins<'_> {
     fn locked_entry(&self, call: &ModuleCall) -> Option<Arc<LockedModule>> {
         self.locks
             .get(&call.key)
-            .filter(|known| RequestedModule::as_written(call).is_locked(known))
+            .filter(|known| RequestedModule::as_written(call).is_met_by(known))
             .cloned()
     }
 
-    fn add(&mut self, call: &ModuleCall, locked: Option<&LockedModule>, edited: EditedCall) {
+    fn add_edit(&mut self, call: &ModuleCall, locked: Option<&LockedModule>, edited: EditedCall) {
         if let Some(locked) = locked {
             let entry = LockedModule {
                 source: edited.requested.source.recorded(),
@@ -217,7 +219,7 @@ impl Pins<'_> {
         if registry::pinned(&call.constraints) == Some(version) {
             return Edit::NotRequested;
         }
-        module_edit::constraints(call, version, |_| Some(version.to_string())).into()
+        module_edit::to_constraints(call, version, |_| Some(version.to_string())).into()
     }
 
     /// The edit that completes the ID of a commit.
@@ -227,7 +229,7 @@ impl Pins<'_> {
         source: &RemoteSource,
         locked: Option<&LockedModule>,
     ) -> Result<CallEdit> {
-        if let Err(why) = module_edit::written(call) {
+        if let Err(why) = module_edit::written_source(call) {
             return Ok(Edit::Impossible(why));
         }
         // The lock file has the full ID without a request.
@@ -237,7 +239,7 @@ impl Pins<'_> {
             let commit = fetcher.full_commit(source);
             commit.map_err(|errors| call.not_fetched(errors))?
         } else {
-            return Err(not_asked(call).into());
+            return Err(not_requested_error(call).into());
         };
         let new = NewRevision::Commit {
             id: &commit,
@@ -262,7 +264,7 @@ impl Pins<'_> {
         if self.dialect != Dialect::Tofu {
             return Ok(Edit::NotRequested);
         }
-        if let Err(why) = module_edit::written(call) {
+        if let Err(why) = module_edit::written_source(call) {
             return Ok(Edit::Impossible(why));
         }
         let digest = if let Some(digest) = locked.and_then(locked::digest_of) {
@@ -271,7 +273,7 @@ impl Pins<'_> {
             let digest = fetcher.current_digest(self.dialect, source);
             digest.map_err(|errors| call.not_fetched(errors))?
         } else {
-            return Err(not_asked(call).into());
+            return Err(not_requested_error(call).into());
         };
         let new = NewRevision::Digest {
             digest: &digest,
@@ -299,20 +301,20 @@ impl Pins<'_> {
             Some(Revision::Head) => None,
             Some(Revision::Name(name)) => Some(name),
         };
-        if let Err(why) = module_edit::written(call) {
+        if let Err(why) = module_edit::written_source(call) {
             return Ok(Edit::Impossible(why));
         }
         let mut commit = locked.and_then(locked::commit_of);
         // What is not locked yet is pinned at the commit that a run would use now.
         if commit.is_none() {
             let Some(fetcher) = &self.modules.fetcher else {
-                return Err(not_asked(call).into());
+                return Err(not_requested_error(call).into());
             };
             let references = match fetcher.releases(self.dialect, &call.source) {
                 Some(Ok(Releases::References(references))) => references,
                 Some(Ok(_)) => return Ok(Edit::NotRequested),
                 Some(Err(errors)) => return Err(call.not_fetched(errors)),
-                None => return Err(not_asked(call).into()),
+                None => return Err(not_requested_error(call).into()),
             };
             let current = match &name {
                 Some(name) => references.commit(name),

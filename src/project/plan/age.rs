@@ -41,12 +41,12 @@ pub(crate) struct SkippedVersions(pub(super) Vec<RejectedVersion>);
 
 impl RejectedVersion {
     /// Returns the version if it is too young or its date is not known.
-    pub(crate) fn by_age(
+    pub(crate) fn if_too_young(
         version: &impl ToString,
         age: DemandedAge,
         published: impl FnOnce() -> Result<Timestamp, String>,
     ) -> Option<Self> {
-        let NotOldEnough { is_date_known, why } = age.rejects(published)?;
+        let NotOldEnough { is_date_known, why } = age.why_not_old_enough(published)?;
         let reason = if is_date_known {
             SkipReason::TooYoung
         } else {
@@ -58,6 +58,12 @@ impl RejectedVersion {
             why,
         })
     }
+}
+
+/// Whether two versions are named together. Each date of a version that is too young is shown, even
+/// if two versions were published at the same time.
+fn has_same_reason(one: &RejectedVersion, next: &RejectedVersion) -> bool {
+    one.reason != SkipReason::TooYoung && one.why == next.why
 }
 
 impl SkippedVersions {
@@ -88,7 +94,8 @@ impl SkippedVersions {
         self.0.first().map(|rejected| rejected.reason)
     }
 
-    /// Returns the warning about skipped versions of a provider or a module.
+    /// Returns the warning about skipped versions of a provider or a module; `None` if there are
+    /// none.
     pub(crate) fn warning(&self, name: &str) -> Option<Diagnostic> {
         let first = self.0.first()?;
         let code = match first.reason {
@@ -97,12 +104,9 @@ impl SkippedVersions {
             SkipReason::NotAllowed => Code::VersionNotAllowed,
         };
         let mut warning = Diagnostic::warning(code, format!("{name} {first}"));
-        // Each date is shown, even if two versions were published at the same time.
-        let is_same = |one: &RejectedVersion, next: &RejectedVersion| {
-            one.reason != SkipReason::TooYoung && one.why == next.why
-        };
-        for (index, group) in self.0.chunk_by(is_same).enumerate() {
+        for (index, group) in self.0.chunk_by(has_same_reason).enumerate() {
             let (newest, others) = group.split_first()?;
+            // The message has the reason of the first group.
             if index > 0 {
                 warning = warning.note(newest.to_string());
             }
@@ -112,13 +116,14 @@ impl SkippedVersions {
                 warning = warning.note(format!("{versions} {are} not chosen for the same reason"));
             }
         }
-        Some(match first.reason {
-            _ if !self.may_ask_more() => warning.help(format!(
-                "only the newest {MOST_ASKED_ABOUT} versions were checked"
-            )),
-            SkipReason::TooYoung | SkipReason::AgeNotKnown | SkipReason::NotAllowed => warning,
-            SkipReason::Incomplete => warning.help(Help::run_online()),
-        })
+        if !self.may_ask_more() {
+            let help = format!("only the newest {MOST_ASKED_ABOUT} versions were checked");
+            return Some(warning.help(help));
+        }
+        if first.reason == SkipReason::Incomplete {
+            return Some(warning.help(Help::run_online()));
+        }
+        Some(warning)
     }
 
     /// Returns the error if all versions that the constraints allow were skipped.
@@ -140,9 +145,9 @@ impl SkippedVersions {
     }
 }
 
-/// Registry data about providers at a time.
+/// Publication dates and other registry data about providers, at a time.
 #[derive(Clone, Copy)]
-pub(crate) struct Listings<'a> {
+pub(crate) struct RegistryData<'a> {
     pub(crate) dates: &'a PublicationDates,
     pub(crate) now: Timestamp,
 }
@@ -181,9 +186,12 @@ fn says_what_to_do(text: &str) -> bool {
         .any(|word| STEPS.contains(&word) || word == "https")
 }
 
-impl Listings<'_> {
+impl RegistryData<'_> {
     /// Returns warnings about a provider: its registry hides it, or warns of it.
-    pub(in crate::project) fn warnings(&self, address: &ProviderAddress) -> Vec<Diagnostic> {
+    pub(in crate::project) fn registry_warnings(
+        &self,
+        address: &ProviderAddress,
+    ) -> Vec<Diagnostic> {
         let Listing {
             unlisted, warning, ..
         } = self.dates.listing(address).unwrap_or_default();
@@ -206,8 +214,9 @@ impl Listings<'_> {
         warnings
     }
 
-    /// Returns an error for each rule of the policy that a provider violates.
-    pub(in crate::project) fn against(
+    /// Returns an error for each rule about tiers and about the age of the provider itself that a
+    /// provider violates.
+    pub(in crate::project) fn policy_violations(
         &self,
         address: &ProviderAddress,
         policy: &Policy,
@@ -218,22 +227,15 @@ impl Listings<'_> {
         let mut errors = Vec::new();
         // No other registry has tiers.
         if policy.judges_tiers() && address.hostname.is_default_of(Dialect::Terraform) {
-            errors.extend(self.against_tier(address, policy, &name));
+            errors.extend(self.tier_violation(address, policy, &name));
         }
         if let Some(age) = policy.min_provider_age()
             && !policy.is_exempt_from_min_age(address, dialect)
-            && let Some(rejected) = (DemandedAge { age, now: self.now })
-                .rejects(|| self.dates.first_published(address, source))
+            && let Some(NotOldEnough { is_date_known, why }) = (DemandedAge { age, now: self.now })
+                .why_not_old_enough(|| self.dates.first_published(address, source))
         {
-            let is = if rejected.is_date_known {
-                "is"
-            } else {
-                "may be"
-            };
-            let message = format!(
-                "the first version of {name} {is} too young: {}",
-                rejected.why
-            );
+            let is = if is_date_known { "is" } else { "may be" };
+            let message = format!("the first version of {name} {is} too young: {why}");
             let error = Diagnostic::finding(Code::ProviderTooYoung, message)
                 .help("wait, or use a different provider");
             errors.push(error);
@@ -242,7 +244,7 @@ impl Listings<'_> {
     }
 
     /// Returns an error if the policy does not allow the tier of a provider, or it is unknown.
-    fn against_tier(
+    fn tier_violation(
         &self,
         address: &ProviderAddress,
         policy: &Policy,

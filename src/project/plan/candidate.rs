@@ -54,14 +54,16 @@ impl Candidate<'_> {
                     .map(|error| self.requirement.at_declarations(error));
             };
             if !in_registry {
-                return Diagnostics::from(error).map(|error| self.not_found(error, None));
+                return Diagnostics::from(error).map(|error| self.not_found_error(error, None));
             }
             if let Some((elsewhere, sign)) = self.find_in_terraforms_registry(source) {
-                return Diagnostics::from(error)
-                    .map(|error| self.only_at_terraform(error, &elsewhere).note(sign.clone()));
+                return Diagnostics::from(error).map(|error| {
+                    self.only_at_terraform_error(error, &elsewhere)
+                        .note(sign.clone())
+                });
             }
             let meant = provider_meant(self.address, self.lock_file, self.required, self.dialect);
-            Diagnostics::from(error).map(|error| self.not_found(error, meant.as_deref()))
+            Diagnostics::from(error).map(|error| self.not_found_error(error, meant.as_deref()))
         })
     }
 
@@ -88,27 +90,31 @@ impl Candidate<'_> {
     }
 
     /// The error for a provider that only Terraform's registry has.
-    fn only_at_terraform(&self, error: Diagnostic, elsewhere: &ProviderAddress) -> Diagnostic {
+    fn only_at_terraform_error(
+        &self,
+        error: Diagnostic,
+        elsewhere: &ProviderAddress,
+    ) -> Diagnostic {
         let name = &self.address.name;
-        self.not_found(error, None).help(format!(
+        self.not_found_error(error, None).help(format!(
             "to take it from there: {name} = {{ source = \"{elsewhere}\" }} in required_providers"
         ))
     }
 
     /// The error for a provider that does not exist, with `meant`, the probable one.
-    fn not_found(&self, mut error: Diagnostic, meant: Option<&str>) -> Diagnostic {
+    fn not_found_error(&self, mut error: Diagnostic, meant: Option<&str>) -> Diagnostic {
         for declaration in &self.requirement.declarations {
             let location = declaration.source.as_ref().unwrap_or(&declaration.location);
             error = declaration.add_location(error, location, "required here");
         }
         let is_implied = is_only_implied(self.requirement);
         if is_implied {
-            error = explained(error);
+            error = with_assumed_namespace_note(error);
         }
         // A module without a source for this provider got the default namespace; the entry shows
         // the right one.
-        if let Some(entry) = namesake(self.address, self.requirement, self.lock_file) {
-            return with_source(error, entry, self.dialect);
+        if let Some(entry) = only_namesake(self.address, self.requirement, self.lock_file) {
+            return with_source_help(error, entry, self.dialect);
         }
         let name = &self.address.name;
         match meant {
@@ -221,7 +227,7 @@ impl Candidate<'_> {
     }
 
     /// The error for a version that was chosen although a constraint does not allow it.
-    pub(super) fn chosen_against_constraints(&self, chosen: &Version) -> Diagnostic {
+    pub(super) fn outside_constraints_error(&self, chosen: &Version) -> Diagnostic {
         let name = self.name();
         let message = format!(
             "{name} cannot be {chosen}, because {}",
@@ -254,7 +260,7 @@ impl Candidate<'_> {
     /// The upgrade from a version that its source no longer lists, or that the policy does not
     /// allow, to a listed and allowed version.
     fn upgrade_to_listed(&self, available: &AvailableVersions) -> Option<UpgradeRemedy> {
-        let WayOut { remedy, target } =
+        let UpgradeToListed { remedy, target } =
             upgrade_to_listed(self.name(), self.requirement, available, |version| {
                 self.why_not_allowed(version).is_none()
             })?;
@@ -321,7 +327,7 @@ impl Candidate<'_> {
     }
 
     /// The error if no known version meets the constraints in an offline run; unknown versions may.
-    fn no_known_match(&self, available: &AvailableVersions) -> Diagnostic {
+    fn no_known_match_error(&self, available: &AvailableVersions) -> Diagnostic {
         let name = self.name();
         let constraints = &self.requirement.constraints;
         let known = first_few(available.versions.keys().rev());
@@ -334,14 +340,14 @@ impl Candidate<'_> {
             "offline only {known} of {name} {are} known, and the configuration requires {constraints}"
         );
         let error = Diagnostic::error(Code::NoMatchingVersion, message);
-        at_versions(error, &self.requirement.declarations).help(Help::run_online())
+        at_version_constraints(error, &self.requirement.declarations).help(Help::run_online())
     }
 
-    /// Shows every constraint that takes part, each with the newest version that it allows on its
-    /// own.
-    pub(super) fn no_match(&self, available: &AvailableVersions) -> Diagnostic {
+    /// The error if no version meets the constraints. Shows every constraint that takes part, each
+    /// with the newest version that it allows on its own.
+    pub(super) fn no_match_error(&self, available: &AvailableVersions) -> Diagnostic {
         if available.is_partial && !self.requirement.constraints.is_empty() {
-            return self.no_known_match(available);
+            return self.no_known_match_error(available);
         }
         let name = self.name();
         let constraints = &self.requirement.constraints;
@@ -355,12 +361,12 @@ impl Candidate<'_> {
             if let Some(location) = &declaration.version {
                 // Each constraint is shown with what it allows alone, so that the odd one out can
                 // be seen.
-                let alone = available
+                let newest_alone = available
                     .versions
                     .keys()
                     .rev()
                     .find(|version| declaration.constraints.allows(version));
-                let text = match alone {
+                let text = match newest_alone {
                     None if available.versions.is_empty() => "required here".to_owned(),
                     Some(version) => format!(
                         "the newest version that {} allows is {version}",
@@ -379,14 +385,19 @@ impl Candidate<'_> {
             error = error.note(format!("the newest version is {newest}"));
         }
         let declarations = &self.requirement.declarations;
-        error.help(match declarations.len() {
-            _ if available.versions.is_empty() => "check the provider's address, or wait until a version is published",
-            _ if constraints.is_empty() => "name the prerelease exactly in required_providers",
-            0 | 1 => "correct the version constraint",
-            _ if declarations.iter().any(|one| one.kind == DeclarationKind::Recorded) => {
-                "relax one of the constraints, or delete the recorded ones if nothing has them any more"
-            }
-            _ => "relax one of the constraints",
+        let is_one_recorded = declarations
+            .iter()
+            .any(|declaration| declaration.kind == DeclarationKind::Recorded);
+        error.help(if available.versions.is_empty() {
+            "check the provider's address, or wait until a version is published"
+        } else if constraints.is_empty() {
+            "name the prerelease exactly in required_providers"
+        } else if declarations.len() <= 1 {
+            "correct the version constraint"
+        } else if is_one_recorded {
+            "relax one of the constraints, or delete the recorded ones if nothing has them any more"
+        } else {
+            "relax one of the constraints"
         })
     }
 
@@ -441,7 +452,7 @@ impl Candidate<'_> {
     fn at_constraints(&self, error: Diagnostic, version: &Version) -> Diagnostic {
         let mut declarations: Vec<_> = self.requirement.declarations.iter().collect();
         declarations.retain(|declaration| !declaration.constraints.allows(version));
-        at_versions(error, declarations)
+        at_version_constraints(error, declarations)
     }
 
     pub(super) fn name(&self) -> String {
@@ -450,7 +461,7 @@ impl Candidate<'_> {
 }
 
 /// Adds the version constraints of declarations.
-fn at_versions<'a>(
+fn at_version_constraints<'a>(
     mut error: Diagnostic,
     declarations: impl IntoIterator<Item = &'a Declaration>,
 ) -> Diagnostic {
@@ -462,8 +473,8 @@ fn at_versions<'a>(
     error
 }
 
-/// An upgrade that leaves a version that cannot stay.
-pub(in crate::project) struct WayOut {
+/// An upgrade from a version that cannot stay to a version that the source lists.
+pub(in crate::project) struct UpgradeToListed {
     pub(in crate::project) remedy: UpgradeRemedy,
     /// The version that it selects.
     pub(in crate::project) target: Version,
@@ -477,7 +488,7 @@ pub(in crate::project) fn upgrade_to_listed(
     requirement: &Requirement,
     available: &AvailableVersions,
     is_allowed: impl Fn(&Version) -> bool,
-) -> Option<WayOut> {
+) -> Option<UpgradeToListed> {
     let constraints = &requirement.constraints;
     let mut newest = None;
     for (version, release) in available.versions.iter().rev() {
@@ -485,7 +496,7 @@ pub(in crate::project) fn upgrade_to_listed(
             continue;
         }
         if constraints.allows(version) {
-            return Some(WayOut {
+            return Some(UpgradeToListed {
                 remedy: UpgradeRemedy {
                     providers: vec![name],
                     ..UpgradeRemedy::default()
@@ -506,7 +517,7 @@ pub(in crate::project) fn upgrade_to_listed(
     } else {
         format!("{name}@{newest}")
     };
-    Some(WayOut {
+    Some(UpgradeToListed {
         remedy: UpgradeRemedy {
             providers: vec![provider],
             constraints: true,
@@ -526,8 +537,9 @@ pub(in crate::project) fn is_only_implied(requirement: &Requirement) -> bool {
     })
 }
 
-/// The only entry that such a provider can mean.
-pub(in crate::project) fn namesake<'a>(
+/// The entry that a provider without a source probably means: the only one with its name in a
+/// different namespace. `None` if there are several, or if `required_providers` names the provider.
+pub(in crate::project) fn only_namesake<'a>(
     address: &ProviderAddress,
     requirement: &Requirement,
     lock_file: &'a LockFile,
@@ -550,14 +562,14 @@ pub(in crate::project) fn namesake<'a>(
 }
 
 /// Adds why the provider is assumed to be one of hashicorp.
-pub(in crate::project) fn explained(error: Diagnostic) -> Diagnostic {
+pub(in crate::project) fn with_assumed_namespace_note(error: Diagnostic) -> Diagnostic {
     error.note(
         "required_providers has no source for it, so it is assumed to be a hashicorp provider",
     )
 }
 
 /// Adds the missing source, taken from the entry that is probably intended.
-pub(in crate::project) fn with_source(
+pub(in crate::project) fn with_source_help(
     error: Diagnostic,
     entry: &Entry,
     dialect: Dialect,

@@ -25,14 +25,15 @@ pub(super) struct KeptPlatforms {
     old: Option<(Version, usize)>,
 }
 
-/// The platforms that entries of a lock file cover; empty if they are unknown.
-pub(in crate::project) fn of_file(
+/// The platforms that entries of a lock file cover, as far as they are known. If the cache does not
+/// know them, the packages of one entry are requested.
+pub(in crate::project) fn covered_by_lock_file(
     locks: &Locks,
     source: &Source,
     cache: Option<&HashCache>,
 ) -> BTreeSet<Platform> {
     let mut covered = BTreeSet::new();
-    let mut unknown = Vec::new();
+    let mut not_explained = Vec::new();
     for (address, locked) in locks {
         let release = ReleaseLookup {
             address,
@@ -44,19 +45,19 @@ pub(in crate::project) fn of_file(
         let evidence = release.cached_evidence();
         covered.extend(evidence.covered(&locked.hashes));
         if !evidence.unexplained(&locked.hashes).is_empty() {
-            unknown.push((locked, release));
+            not_explained.push((locked, release));
         }
     }
     // One entry with the most hashes is enough, because usually all entries cover the same
     // platforms.
-    let most = unknown
+    let largest = not_explained
         .into_iter()
         .max_by_key(|(locked, _)| locked.platform_hashes().count());
-    if let Some((locked, release)) =
-        most.filter(|(locked, _)| locked.platform_hashes().count() > covered.len())
+    if let Some((locked, release)) = largest
+        && locked.platform_hashes().count() > covered.len()
     {
         let mut evidence = ReleaseEvidence::default();
-        ask(&locked.hashes, &release, &mut evidence);
+        fetch_evidence(&locked.hashes, &release, &mut evidence);
         covered.extend(evidence.covered(&locked.hashes));
     }
     covered
@@ -64,7 +65,7 @@ pub(in crate::project) fn of_file(
 
 /// The platforms that an entry covers, according to the cache and these packages. `None` if they do
 /// not explain each of its `h1:`.
-pub(super) fn of_entry(
+pub(super) fn covered_by_entry(
     locked: &LockedProvider,
     release: &ReleaseLookup<'_>,
     packages: &Packages,
@@ -89,7 +90,7 @@ impl KeptPlatforms {
     /// The platforms of an entry that the release `new` replaces. Unknown platforms are looked up:
     /// first in the source's report, then in the packages of the locked version. `asked_for` are
     /// locked in any case.
-    pub(super) fn find(
+    pub(super) fn of_replaced_entry(
         locked: &LockedProvider,
         new: &ReleaseLookup<'_>,
         asked_for: &[Platform],
@@ -101,7 +102,7 @@ impl KeptPlatforms {
         let mut evidence = old.cached_evidence();
         let mut failure = None;
         if needs_old_packages(locked, new, &evidence, asked_for) {
-            failure = ask(&locked.hashes, &old, &mut evidence);
+            failure = fetch_evidence(&locked.hashes, &old, &mut evidence);
         }
         Self {
             platforms: evidence.covered(&locked.hashes),
@@ -130,17 +131,17 @@ impl KeptPlatforms {
         }
     }
 
-    /// Refuses a new entry that covers fewer platforms than the old one, although the user did not
-    /// ask for fewer. `platforms` are those whose packages it has; `accepts_changed_hashes` is set
-    /// if the user accepts changed hashes.
-    pub(super) fn refusal(
+    /// The error about a new entry that covers fewer platforms than the old one, although the user
+    /// did not ask for fewer; `None` if it covers them all. `platforms` are those whose packages it
+    /// has; `accepts_changed_hashes` is set if the user accepts changed hashes.
+    pub(super) fn fewer_platforms_error(
         &self,
         candidate: &Candidate<'_>,
         platforms: &[Platform],
         new: &LockedProvider,
         accepts_changed_hashes: bool,
     ) -> Option<Diagnostic> {
-        let (version, before) = self.old.as_ref()?;
+        let (old_version, before) = self.old.as_ref()?;
         let after = new.platform_hashes().count();
         if after >= *before {
             return None;
@@ -156,7 +157,7 @@ impl KeptPlatforms {
         }
         let name = candidate.name();
         let message = format!(
-            "{name} {version} has {before} h1 hashes, one for each platform, and {} would have {after}",
+            "{name} {old_version} has {before} h1 hashes, one for each platform, and {} would have {after}",
             new.version
         );
         let entry = candidate
@@ -183,6 +184,7 @@ impl KeptPlatforms {
         }
         error.notes.extend(self.failure.clone());
 
+        // The command that the user runs, with platforms.
         let mut example = platforms.to_vec();
         if example.len() <= 1 {
             example = ["linux_amd64", "darwin_arm64"]
@@ -190,20 +192,19 @@ impl KeptPlatforms {
                 .flat_map(|name| name.parse())
                 .collect();
         }
-        let platforms = Some(example);
         let remedy = if candidate.wanted == Wanted::Keep && accepts_changed_hashes {
             Remedy::Lock(LockRemedy {
-                platforms,
+                platforms: Some(example),
                 ..remedy_to_accept(name)
             })
         } else if candidate.wanted == Wanted::Keep {
             Remedy::Lock(LockRemedy {
-                platforms,
+                platforms: Some(example),
                 ..LockRemedy::default()
             })
         } else {
             Remedy::Upgrade(UpgradeRemedy {
-                platforms,
+                platforms: Some(example),
                 ..UpgradeRemedy::default()
             })
         };
@@ -255,9 +256,10 @@ fn gets_as_many(number_of_h1: usize, new: &ReleaseLookup<'_>, asked_for: &[Platf
         })
 }
 
-/// Requests the packages of the recorded hashes. Returns why a package could not be checked, if
-/// that matters.
-fn ask(
+/// Adds the hashes of a release's packages to the evidence, until it explains each recorded `h1:`:
+/// hashes that the registry reports, and then packages. Returns why a package could not be checked,
+/// if a recorded `h1:` stays unexplained.
+fn fetch_evidence(
     recorded: &BTreeSet<Hash>,
     old: &ReleaseLookup<'_>,
     evidence: &mut ReleaseEvidence,

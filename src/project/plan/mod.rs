@@ -20,9 +20,9 @@ pub use age::SkipReason;
 pub use outcome::{LockOutcome, ProviderReport};
 pub use recorded_entries::UnconfirmedHashes;
 
-pub(crate) use age::{Listings, RejectedVersion, SkippedVersions};
+pub(crate) use age::{RegistryData, RejectedVersion, SkippedVersions};
 pub(crate) use outcome::record_entries;
 pub(crate) use packages::{fetch_packages, plan_packages};
 pub(crate) use recorded_entries::RecordedEntries;
 pub(crate) use request::{LockRequest, LockRun, Question};
-pub(crate) use select::{SelectedVersions, ask_known_needs, select_versions};
+pub(crate) use select::{SelectedVersions, request_known_needs, select_versions};

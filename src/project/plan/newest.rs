@@ -14,7 +14,7 @@ pub(crate) enum Edit<E, R> {
 }
 
 /// The newest version that may be selected.
-pub(crate) struct Newest<V, E, R> {
+pub(crate) struct NewestAccepted<V, E, R> {
     /// The version, with its edit; `None` if no version may be selected.
     pub(crate) selected: Option<(V, E)>,
     /// Newer versions that were rejected.
@@ -28,13 +28,13 @@ pub(crate) struct Newest<V, E, R> {
 ///
 /// # Errors
 /// The error of `edit`.
-pub(crate) fn newest<V, E, R, Failure>(
+pub(crate) fn newest_accepted<V, E, R, Failure>(
     versions: impl IntoIterator<Item = V>,
     is_current: impl Fn(&V) -> bool,
     edit: impl Fn(&V) -> Result<Edit<E, R>, Failure>,
     rejects: impl Fn(&V, &E) -> Option<RejectedVersion>,
-) -> Result<Newest<V, E, R>, Failure> {
-    let mut newest = Newest {
+) -> Result<NewestAccepted<V, E, R>, Failure> {
+    let mut newest = NewestAccepted {
         selected: None,
         skipped: SkippedVersions::default(),
         impossible: None,

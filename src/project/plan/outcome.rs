@@ -54,11 +54,7 @@ pub struct ProviderReport {
 /// errors are collected.
 pub(crate) fn record_entries(
     request: &LockRequest<'_>,
-    SelectedVersions {
-        old,
-        warnings: selection_warnings,
-        ..
-    }: &SelectedVersions,
+    selection: &SelectedVersions,
     plans: &[ProviderPlan<'_>],
     packages: Vec<Arc<Packages>>,
 ) -> Result<LockOutcome> {
@@ -80,16 +76,15 @@ pub(crate) fn record_entries(
                 .values()
                 .flat_map(|package| package.warnings.iter().cloned()),
         );
-        errors.extend(against_signatures(plan, &packages, request));
-        match recorded(plan, packages, request) {
+        errors.extend(signature_violations(plan, &packages, request));
+        match known_or_new_entry(plan, packages, request) {
             Ok(entry) => {
                 warnings.extend(entry.warning.clone());
-                let accepts = request.run.options.accept_changed_hashes;
-                errors.extend(plan.kept.refusal(
+                errors.extend(plan.kept.fewer_platforms_error(
                     &plan.candidate,
                     &plan.platforms,
                     &entry.provider,
-                    accepts,
+                    request.run.options.accept_changed_hashes,
                 ));
                 entries.push((plan.candidate.address, entry));
             }
@@ -98,16 +93,16 @@ pub(crate) fn record_entries(
     }
     errors.into_result(())?;
     if !plans.is_empty() {
-        warnings.extend(unchecked_rules(request));
+        warnings.extend(unchecked_rules_warning(request));
     }
-    let mut outcome = joined(request, old, entries, warnings);
-    outcome.warnings.extend(selection_warnings.iter().cloned());
+    let mut outcome = join_entries(request, &selection.old, entries, warnings);
+    outcome.warnings.extend(selection.warnings.iter().cloned());
     Ok(outcome)
 }
 
-/// Records the entry of a plan, if it is not known. An entry without a warning is kept for other
-/// root modules.
-fn recorded(
+/// Returns the entry of a plan: an entry that another root module has recorded for the same plan,
+/// or else a new entry. An entry without a warning is kept for other root modules.
+fn known_or_new_entry(
     plan: &ProviderPlan<'_>,
     packages: Arc<Packages>,
     request: &LockRequest<'_>,
@@ -123,20 +118,16 @@ fn recorded(
         .map(Arc::as_ref);
     let entry = Arc::new(record(plan, request, previous, packages)?);
     // An entry with a warning belongs to the lock file that it compares with.
-    let is_shared = entry.warning.is_none() && entry.counts.unpublished == 0;
-    Ok(if is_shared {
-        request
-            .run
-            .recorded
-            .keep(address, entry, |other| plan.is_for(other))
-    } else {
-        entry
-    })
+    if entry.warning.is_some() || entry.counts.unpublished > 0 {
+        return Ok(entry);
+    }
+    let entries = &request.run.recorded;
+    Ok(entries.keep(address, entry, |other| plan.is_for(other)))
 }
 
-/// Returns an error for each rule of the policy that a package violates, at the declarations of the
-/// provider.
-fn against_signatures(
+/// Returns an error for each rule about signatures that a package violates, at the declarations of
+/// the provider.
+fn signature_violations(
     plan: &ProviderPlan<'_>,
     packages: &Packages,
     request: &LockRequest<'_>,
@@ -168,10 +159,11 @@ fn against_signatures(
     Collector::default().merged(errors)
 }
 
-/// The warning that rules about providers as a whole were not checked.
-fn unchecked_rules(request: &LockRequest<'_>) -> Option<Diagnostic> {
+/// The warning that rules about providers as a whole were not checked, because the run is offline.
+/// `None` if they were, or if there are none.
+fn unchecked_rules_warning(request: &LockRequest<'_>) -> Option<Diagnostic> {
     let policy = &request.prepared.root.settings.policy;
-    if !request.run.is_offline || !policy.judges_listings() {
+    if !request.run.is_offline || !policy.depends_on_registry_data() {
         return None;
     }
     let (code, rules) = match (policy.min_provider_age().is_some(), policy.judges_tiers()) {
@@ -186,8 +178,8 @@ fn unchecked_rules(request: &LockRequest<'_>) -> Option<Diagnostic> {
     )
 }
 
-/// The old entries with the recorded ones, which replace them.
-fn joined(
+/// The old entries with the recorded ones, which replace them, and the changes that this makes.
+fn join_entries(
     request: &LockRequest<'_>,
     old: &OldEntries,
     entries: Vec<(&ProviderAddress, Arc<RecordedEntry>)>,
@@ -199,7 +191,7 @@ fn joined(
         locks.insert((*address).clone(), Arc::clone(&entry.provider));
     }
     if request.run.options.prune {
-        warnings.extend(prune(
+        warnings.extend(prune_entries(
             &mut locks,
             requirements,
             request.prepared.root.dialect,
@@ -223,9 +215,10 @@ fn joined(
         counts += entry.counts;
     }
     counts.uncompared +=
-        request.hashes_of_others(&locks, entries.iter().map(|(address, _)| *address));
+        request.count_uncompared_hashes(&locks, entries.iter().map(|(address, _)| *address));
+
     let mut providers = Vec::new();
-    // Both are in the order of the addresses.
+    // The recorded entries and the differences are both in the order of the addresses.
     let mut entries = entries.into_iter().peekable();
     for difference in lockfile::diff(request.prepared.lock_file.locks(), &locks).entries {
         let address = &difference.address;
@@ -253,9 +246,13 @@ fn joined(
     }
 }
 
-/// Removes the entries that are not required, if it is known which are. Warns if the state may need
-/// one of them.
-fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Option<Diagnostic> {
+/// Removes the entries that are not required, if it is known which are. Returns a warning if it is
+/// not, or if the state may need one of the removed entries.
+fn prune_entries(
+    locks: &mut Locks,
+    requirements: &Requirements,
+    dialect: Dialect,
+) -> Option<Diagnostic> {
     let mut not_required: Vec<_> = locks.keys().cloned().collect();
     not_required.retain(|address| !requirements.providers.contains_key(address));
     if not_required.is_empty() {
@@ -267,7 +264,7 @@ fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Op
         return Some(Diagnostic::warning(Code::ProviderNotRequired, message));
     }
     locks.retain(|address, _| requirements.providers.contains_key(address));
-    if let Some(warning) = pruned_of_unused_state(&not_required, requirements, dialect) {
+    if let Some(warning) = unused_state_warning(&not_required, requirements, dialect) {
         return Some(warning);
     }
     let reason = requirements.unknown_state()?;
@@ -279,25 +276,25 @@ fn prune(locks: &mut Locks, requirements: &Requirements, dialect: Dialect) -> Op
     Some(Diagnostic::warning(Code::ProviderNotRequired, message).help(help))
 }
 
-/// Warns of removed entries that a state file needs which the backend does not use. That state was
-/// probably not copied yet.
-fn pruned_of_unused_state(
+/// The warning about removed entries that a state file needs which the backend does not use. That
+/// state was probably not copied yet. `None` if there is no such entry.
+fn unused_state_warning(
     removed: &[ProviderAddress],
     requirements: &Requirements,
     dialect: Dialect,
 ) -> Option<Diagnostic> {
     let mut needed = Vec::new();
-    let mut path = None;
+    let mut state_file = None;
     for address in removed {
-        if let Some(state) = requirements.unused_state.get(address) {
+        if let Some(path) = requirements.unused_state.get(address) {
             needed.push(address.short(dialect));
-            path = path.or(Some(state));
+            state_file = state_file.or(Some(path));
         }
     }
     let message = format!(
         "pruning removes {}, which the state in {} still needs; the backend does not use that file",
         first_few(needed),
-        path?.display()
+        state_file?.display()
     );
     let help = format!(
         "if {dialect} init is yet to copy that state to the backend, restore the entry, because init would add it again with the newest version"

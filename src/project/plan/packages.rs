@@ -10,7 +10,7 @@ use super::kept_platforms::{self, KeptPlatforms};
 use super::prepared::Prepared;
 use super::recorded_entries::{EntryRules, RecordedEntry};
 use super::request::{LockRequest, RequestedData};
-use super::select::{SelectedProvider, SelectedVersions, collected};
+use super::select::{SelectedProvider, SelectedVersions, collect_or_merge_errors};
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Result, RunOption, UpgradeRemedy,
 };
@@ -79,7 +79,7 @@ pub(crate) fn plan_packages<'a>(
     threads: usize,
 ) -> Result<Vec<ProviderPlan<'a>>> {
     let providers = selection.providers.iter().collect();
-    let plans: Vec<_> = collected(parallel::map(
+    let plans: Vec<_> = collect_or_merge_errors(parallel::map(
         providers,
         threads,
         |provider: &'a SelectedProvider| {
@@ -110,20 +110,20 @@ pub(crate) fn fetch_packages(
         if plan.recorded.is_some() {
             continue;
         }
-        for (place, package) in plan.packages().enumerate() {
+        for (index, package) in plan.packages().enumerate() {
             if !source.knows_package(&package) {
-                missing.push((place, package));
+                missing.push((index, package));
             }
         }
     }
-    missing.sort_by_key(|(place, _)| *place);
-    let is_complete = request.ask(missing.into_iter().map(|(_, package)| {
+    missing.sort_by_key(|(index, _)| *index);
+    let is_complete = request.wait_for_answers(missing.into_iter().map(|(_, package)| {
         (
             package.address.hostname.clone(),
             RequestedData::Package(package),
         )
     }));
-    collected(
+    collect_or_merge_errors(
         plans
             .iter()
             .map(|plan| packages_of(plan, request, is_complete)),
@@ -151,7 +151,7 @@ fn packages_of(
             Err(error) => Err(error.into()),
         });
     }
-    let packages: Packages = collected(results)?;
+    let packages: Packages = collect_or_merge_errors(results)?;
     Ok(Arc::new(packages))
 }
 
@@ -160,29 +160,26 @@ fn packages_of(
 /// from all platforms, and its entry is left as it is.
 fn plan_provider<'a>(
     candidate: Candidate<'a>,
-    SelectedProvider {
-        version,
-        warnings: of_selection,
-        ..
-    }: &'a SelectedProvider,
+    selected: &'a SelectedProvider,
     request: &LockRequest<'a>,
 ) -> Result<Option<ProviderPlan<'a>>> {
     let prepared = request.prepared;
     let source = request.source;
+    let version = &selected.version;
+
+    // 1. Select the platforms.
     let available = candidate.read_available(source)?;
     let listed = listed_platforms(version, &available);
-    let follows_file = follows_lock_file(&candidate, prepared, listed);
-    let kept = kept_platforms(&candidate, version, request);
+    let follows_covered = follows_covered_platforms(&candidate, prepared, listed);
+    let kept = platforms_to_keep(&candidate, version, request);
     let platforms = match &prepared.platforms {
         PlatformSelection::These(platforms) => {
             let mut covered: BTreeSet<&Platform> = kept.platforms.iter().collect();
-            if follows_file {
+            if follows_covered {
                 let locks = prepared.lock_file.locks();
-                covered.extend(
-                    prepared
-                        .covered
-                        .get_or_init(|| kept_platforms::of_file(locks, source, request.run.cache)),
-                );
+                covered.extend(prepared.covered.get_or_init(|| {
+                    kept_platforms::covered_by_lock_file(locks, source, request.run.cache)
+                }));
             }
             // Covered platforms may be ones that the new version is no longer published for.
             if let Some(listed) = listed {
@@ -196,23 +193,27 @@ fn plan_provider<'a>(
             .into_iter()
             .collect(),
     };
-    let platforms = existing_platforms(&candidate, platforms, prepared);
+    let platforms = without_exempted_platforms(&candidate, platforms, prepared);
     // The settings exempt the provider from all platforms.
     if platforms.is_empty() && has_unchanged_entry(&candidate, version) {
         return Ok(None);
     }
+
+    // 2. Check that they exist.
     let mut warnings = Vec::new();
     for text in &available.warnings {
         warnings.push(registry_warning(candidate.address, text));
     }
-    warnings.extend(needless_exemptions(&candidate, version, listed, prepared));
+    warnings.extend(needless_exemption_warnings(
+        &candidate, version, listed, prepared,
+    ));
     let mut plan = ProviderPlan {
         candidate,
         version,
         platforms,
         rules: EntryRules {
             source: Arc::as_ptr(source).addr(),
-            keeps_platforms: !prepared.platforms_are_named && !follows_file,
+            keeps_platforms: !prepared.platforms_are_named && !follows_covered,
             keeps_version: candidate.wanted == Wanted::Keep,
             platforms_are_named: prepared.platforms_are_named,
         },
@@ -223,23 +224,30 @@ fn plan_provider<'a>(
     };
     check_platforms(&plan, &available, prepared)?;
 
+    // 3. Check the policy's rules about the provider as a whole. Its warnings are shown if its
+    // registry data is needed anyway: for the policy, or for the age of a first version.
     let RootModule {
         settings, dialect, ..
     } = &prepared.root;
-    let is_age_known = candidate.minimum_age.is_some() && !candidate.has_locked(version);
-    let is_looked_up = settings.policy.judges_listings()
-        || (request.run.provider_upgrade().is_none() && is_age_known);
-    if is_looked_up && let Some(listings) = request.listings {
+    let has_looked_up_age = candidate.minimum_age.is_some() && !candidate.has_locked(version);
+    let is_needed = settings.policy.depends_on_registry_data()
+        || (request.run.provider_upgrade().is_none() && has_looked_up_age);
+    if is_needed && let Some(registry_data) = request.registry_data {
         let mut errors = Diagnostics::default();
-        for error in listings.against(candidate.address, &settings.policy, *dialect, source) {
+        for error in
+            registry_data.policy_violations(candidate.address, &settings.policy, *dialect, source)
+        {
             errors.push(candidate.requirement.at_declarations(error));
         }
         errors.into_result(())?;
-        plan.warnings.extend(listings.warnings(candidate.address));
+        plan.warnings
+            .extend(registry_data.registry_warnings(candidate.address));
     }
-    plan.warnings.extend(of_selection.iter().cloned());
+    plan.warnings.extend(selected.warnings.iter().cloned());
     plan.warnings
         .extend(stopped_init_warning(&candidate, version, source));
+
+    // 4. Find the entry that another root module has recorded for the same plan.
     plan.recorded = request
         .run
         .recorded
@@ -248,7 +256,7 @@ fn plan_provider<'a>(
 }
 
 /// Removes the platforms for which the provider has no package according to the settings.
-fn existing_platforms<'a>(
+fn without_exempted_platforms<'a>(
     candidate: &Candidate<'_>,
     platforms: Cow<'a, [Platform]>,
     prepared: &Prepared,
@@ -274,7 +282,7 @@ fn has_unchanged_entry(candidate: &Candidate<'_>, version: &Version) -> bool {
 
 /// Warnings about platforms that the version has although the settings exempt the provider from
 /// them.
-fn needless_exemptions(
+fn needless_exemption_warnings(
     candidate: &Candidate<'_>,
     version: &Version,
     listed: Option<&Platforms>,
@@ -293,7 +301,7 @@ fn needless_exemptions(
 }
 
 /// The platforms of the entries that the new one replaces, if no platforms are specified.
-fn kept_platforms(
+fn platforms_to_keep(
     candidate: &Candidate<'_>,
     version: &Version,
     request: &LockRequest<'_>,
@@ -312,17 +320,17 @@ fn kept_platforms(
     // The sides of a conflict.
     replaced.extend(
         prepared
-            .replaced
+            .conflict_sides
             .get(candidate.address)
             .into_iter()
             .flatten(),
     );
 
-    let new = request.release(candidate.address, version);
+    let new = request.release_lookup(candidate.address, version);
     let named = prepared.platforms.named();
     let mut kept: Option<KeptPlatforms> = None;
     for old in replaced {
-        let platforms = KeptPlatforms::find(old, &new, named);
+        let platforms = KeptPlatforms::of_replaced_entry(old, &new, named);
         kept = Some(match kept {
             Some(kept) => kept.and(platforms),
             None => platforms,
@@ -389,22 +397,21 @@ fn check_platforms(
         return Ok(());
     };
     let package = PackageId::new(address, version, missing);
-    let error = Diagnostics::from(SourceError::platform_not_available(
+    let errors = Diagnostics::from(SourceError::platform_not_available(
         &package,
         listed.iter(),
         None,
     ));
-    let newest = newest_version_for(missing, available);
     let are_from_settings = prepared.root.settings.platforms.as_ref() == Some(&prepared.platforms);
-    let Some(newest) = newest else {
+    let Some(newest) = newest_version_for(missing, available) else {
         // A merge names its files, and not only platforms.
-        let is_merge = !prepared.replaced.is_empty();
+        let is_merge = !prepared.conflict_sides.is_empty();
         if available.is_partial {
-            return Err(error);
+            return Err(errors);
         }
         if are_from_settings || is_merge {
             let help = Help::text("remove the platform; ").and_exempt(candidate.name(), missing);
-            return Err(error.map(|error| error.help(help.clone())));
+            return Err(errors.map(|error| error.help(help.clone())));
         }
         let platforms = Some(Vec::new());
         let lock_all: Remedy = if candidate.wanted == Wanted::Keep {
@@ -421,7 +428,7 @@ fn check_platforms(
             .into()
         };
         let help = Help::text("no version has it; to lock the platforms that exist: ");
-        return Err(error.map(|error| error.help(help.clone().and(lock_all.clone()))));
+        return Err(errors.map(|error| error.help(help.clone().and(lock_all.clone()))));
     };
     let remedy = UpgradeRemedy {
         platforms: (!are_from_settings).then(|| prepared.platforms.named().to_vec()),
@@ -433,7 +440,7 @@ fn check_platforms(
             .is_some_and(|old| old.locked.version > *newest),
     };
     let help = Help::text("remove the platform, or lock that version: ").and(remedy);
-    Err(error.map(|error| {
+    Err(errors.map(|error| {
         let message = format!(
             "{}; the newest version with {missing} is {newest}",
             error.message
@@ -496,10 +503,10 @@ fn covered_or_default(
     all.into()
 }
 
-/// Whether a provider is locked for the platforms that the lock file covers, if none are specified:
-/// it has fewer `h1:` than other entries, unless these are as many as its release has packages, or
-/// no package for this machine.
-fn follows_lock_file(
+/// Whether a provider is locked for all platforms that the lock file covers. It is if no platforms
+/// are specified, and its entry has fewer `h1:` than a different one (but not as many as its
+/// release has packages), or the release has no package for this machine.
+fn follows_covered_platforms(
     candidate: &Candidate<'_>,
     prepared: &Prepared,
     listed: Option<&Platforms>,
@@ -513,11 +520,11 @@ fn follows_lock_file(
     }
     if let Some(listed) = listed {
         let mut platforms = prepared.platforms.named().iter();
-        // No package for this machine.
+        // The default is this machine, and there is no package for it.
         if !platforms.all(|platform| listed.contains(platform)) {
             return true;
         }
-        // As many as its release has packages.
+        // The entry covers all platforms of the release.
         if own_h1 >= listed.iter().count() {
             return false;
         }

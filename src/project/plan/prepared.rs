@@ -33,13 +33,13 @@ pub struct Prepared {
     /// them.
     pub(in crate::project) covered: OnceLock<BTreeSet<Platform>>,
     /// The providers to lock; all required ones when empty.
-    pub(in crate::project) only: Vec<ProviderAddress>,
+    pub(in crate::project) named_providers: Vec<ProviderAddress>,
     /// Entries that new ones replace, besides those in the lock file: both sides of a conflict.
-    pub(in crate::project) replaced: BTreeMap<ProviderAddress, Vec<Arc<LockedProvider>>>,
+    pub(in crate::project) conflict_sides: BTreeMap<ProviderAddress, Vec<Arc<LockedProvider>>>,
     /// Minimum age of a version that is selected, by the options or else by the settings.
     pub(in crate::project) minimum_age: Option<DemandedAge>,
     /// Requested versions.
-    pub(in crate::project) versions: BTreeMap<ProviderAddress, Version>,
+    pub(in crate::project) requested_versions: BTreeMap<ProviderAddress, Version>,
 }
 
 /// The modules of a root module, with the entries that lock them.
@@ -55,11 +55,11 @@ pub(in crate::project) struct PreparedModules {
 impl Prepared {
     /// The requested providers that are required; all required ones if none is requested.
     pub fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
-        let only = &self.only;
+        let named_providers = &self.named_providers;
         self.requirements
             .providers
             .keys()
-            .filter(move |address| only.is_empty() || only.contains(address))
+            .filter(move |address| named_providers.is_empty() || named_providers.contains(address))
     }
 
     /// Errors about malformed hashes in entries for modules that stay.
@@ -84,7 +84,7 @@ impl Prepared {
         version: &Version,
     ) -> Option<&Arc<LockedProvider>> {
         let sides: Vec<_> = self
-            .replaced
+            .conflict_sides
             .get(address)?
             .iter()
             .filter(|side| side.version == *version)

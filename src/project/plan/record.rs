@@ -17,7 +17,8 @@ use crate::packages::Packages;
 use crate::packages::archive::ComparedHashes;
 use crate::provider::{Hash, HashScheme, HashesByScheme, Version};
 
-/// Combines the entry before with the packages that were fetched for it.
+/// Records the entry of a plan: the hashes of the packages that were fetched for it, and the ones
+/// of the entry before.
 ///
 /// Hashes of the same version are kept; hashes of unknown schemes only if no version was chosen. An
 /// entry with `zh:` or `h1:` hashes is refused if none of its hashes is confirmed. It is also
@@ -40,13 +41,15 @@ pub(super) fn record(
         _ => return Ok(entry),
     };
 
-    let release = request.release(plan.candidate.address, plan.version);
+    // 1. Compare the old hashes with the release.
+    let release = request.release_lookup(plan.candidate.address, plan.version);
     let check = Check::new(old_hashes, &release, &entry, plan.mirror.as_deref());
     let accept_changed_hashes = request.run.options.accept_changed_hashes;
     if !accept_changed_hashes && check.is_refused() {
         return Err(check.into_refusal(plan, &entry.packages).into());
     }
 
+    // 2. Keep them beside the new ones, except the wrong ones that the user gives up.
     let packages = &entry.packages;
     let new_hashes = &mut Arc::make_mut(&mut entry.provider).hashes;
     if plan.rules.keeps_platforms && !accept_changed_hashes {
@@ -61,9 +64,9 @@ pub(super) fn record(
         }
     }
 
-    // Platforms that the user names are covered, so they need not be reported.
+    // 3. Add what is reported. Platforms that the user names are covered, so they are not.
     if !plan.rules.platforms_are_named {
-        entry.covered = kept_platforms::of_entry(&entry.provider, &release, packages);
+        entry.covered = kept_platforms::covered_by_entry(&entry.provider, &release, packages);
     }
     let is_unconfirmed = check.is_unconfirmed();
     let mut compared = check.compared;

@@ -62,17 +62,18 @@ impl ReleaseLookup<'_> {
     ) -> Vec<SourceError> {
         let mut errors = Vec::new();
         let known = &evidence.h1_by_platform;
-        let mut rest = likely_first(
+        let mut unchecked = likely_first(
             platforms
                 .iter()
                 .filter(|platform| !known.contains_key(platform)),
         );
-        while !rest.is_empty() {
+        while !unchecked.is_empty() {
             let unexplained = evidence.unexplained(recorded).len();
             if unexplained == 0 {
                 break;
             }
-            let next = rest.drain(..unexplained.min(rest.len())).cloned().collect();
+            let number = unexplained.min(unchecked.len());
+            let next = unchecked.drain(..number).cloned().collect();
             errors.extend(self.fetch_h1(next, evidence));
         }
         errors
@@ -127,12 +128,6 @@ impl ReleaseLookup<'_> {
     /// entry has `h1:` hashes only, looks at the other packages of the release until one has: first
     /// in the report of the registry, then at packages that the cache knows, then at downloads.
     pub(super) fn confirm(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> Confirmation {
-        let HashesByScheme {
-            h1,
-            zh,
-            unknown: _,
-            malformed: _,
-        } = recorded.iter().collect();
         if packages
             .values()
             .any(|package| recorded.iter().any(|hash| package.hashes.confirms(hash)))
@@ -140,12 +135,13 @@ impl ReleaseLookup<'_> {
             return Confirmation::Confirmed;
         }
         // Other packages are of the same release, and have no other `zh:`.
-        if h1.is_empty() || !zh.is_empty() {
+        let by_scheme: HashesByScheme<'_> = recorded.iter().collect();
+        if by_scheme.h1.is_empty() || !by_scheme.zh.is_empty() {
             return Confirmation::Contradicted;
         }
         if packages
             .values()
-            .any(|package| has_recorded(package, recorded))
+            .any(|package| has_recorded_hash(package, recorded))
         {
             return Confirmation::Confirmed;
         }
@@ -161,7 +157,7 @@ impl ReleaseLookup<'_> {
             .and_then(|platform| self.published(platform));
         let mut listed = 0;
         if let Some(published) = &published {
-            if self.confirms(published, recorded) {
+            if self.is_any_published(recorded, published) {
                 return Confirmation::Confirmed;
             }
             listed = published.packages.len();
@@ -172,34 +168,36 @@ impl ReleaseLookup<'_> {
             Err(error) => return Confirmation::Incomplete(vec![error.to_string()]),
         };
         let mut seen = packages.len();
-        let mut not_seen = Vec::new();
+        let mut why_not_seen = Vec::new();
         let others = platforms
             .iter()
             .filter(|platform| !packages.contains_key(platform));
         for platform in likely_first(others) {
             match self.source.package(&self.package(platform), self.progress) {
-                Ok(package) if has_recorded(&package, recorded) => return Confirmation::Confirmed,
+                Ok(package) if has_recorded_hash(&package, recorded) => {
+                    return Confirmation::Confirmed;
+                }
                 Ok(_) => seen += 1,
-                Err(error) => not_seen.push(format!(
+                Err(error) => why_not_seen.push(format!(
                     "cannot look at the package for {platform}: {error}"
                 )),
             }
         }
         // A package that the registry does not list may have the hash.
-        if listed > seen && not_seen.is_empty() {
-            not_seen.push(format!(
+        if listed > seen && why_not_seen.is_empty() {
+            why_not_seen.push(format!(
                 "SHA256SUMS lists {listed} packages, and the registry lists {seen} of them"
             ));
         }
-        if not_seen.is_empty() {
+        if why_not_seen.is_empty() {
             Confirmation::Contradicted
         } else {
-            Confirmation::Incomplete(not_seen)
+            Confirmation::Incomplete(why_not_seen)
         }
     }
 
     /// Whether the registry's report, or a published package in the cache, has a recorded hash.
-    fn confirms(&self, published: &Published, recorded: &BTreeSet<Hash>) -> bool {
+    fn is_any_published(&self, recorded: &BTreeSet<Hash>, published: &Published) -> bool {
         if published
             .h1
             .values()
@@ -233,13 +231,16 @@ impl ReleaseLookup<'_> {
         self.collect_evidence(packages).compare(unseen)
     }
 
-    /// Collects facts that the registry publishes, with the published packages that this run has
-    /// fetched or that are in the cache.
+    /// Collects what the registry publishes, and the `h1:` of published packages that this run has
+    /// fetched or that are in the cache. All `h1:` of the release are known if each published
+    /// package has one.
     fn collect_evidence(&self, packages: &Packages) -> ReleaseEvidence {
         let mut evidence = ReleaseEvidence::default();
         // The hashes of each published package, by its `zh:`.
         let mut hashes_of_packages = BTreeMap::new();
-        let mut has_all_zh = packages.values().any(|package| has_sums(package));
+        let mut has_all_zh = packages
+            .values()
+            .any(|package| is_compared_with_sums(package));
         if let Some(published) = self.published_in_full(packages) {
             has_all_zh = true;
             hashes_of_packages = published.packages;
@@ -259,8 +260,8 @@ impl ReleaseLookup<'_> {
         if has_all_zh {
             evidence.complete_schemes.insert(HashScheme::Zh);
         }
-        let mut packages = hashes_of_packages.values();
-        if packages.len() > 0 && packages.all(|hashes| !hashes.is_empty()) {
+        let mut published_packages = hashes_of_packages.values();
+        if published_packages.len() > 0 && published_packages.all(|hashes| !hashes.is_empty()) {
             evidence.complete_schemes.insert(HashScheme::H1);
         }
         for hashes in hashes_of_packages.into_values() {
@@ -286,7 +287,7 @@ impl ReleaseLookup<'_> {
     }
 }
 
-/// The warning about recorded hashes that belong to no published package.
+/// The warning about recorded hashes that belong to no published package; `None` if there are none.
 pub(super) fn unpublished_warning(
     candidate: &Candidate<'_>,
     version: &Version,
@@ -326,7 +327,7 @@ pub(super) fn remedy_to_accept(name: String) -> LockRemedy {
 }
 
 /// Whether a package was compared with SHA256SUMS, which a mirror does not have.
-fn has_sums(package: &Fetched) -> bool {
+fn is_compared_with_sums(package: &Fetched) -> bool {
     matches!(
         package.authentication,
         Authentication::Signed { .. } | Authentication::SigningSkipped
@@ -334,7 +335,7 @@ fn has_sums(package: &Fetched) -> bool {
 }
 
 /// Whether a package has one of the recorded hashes.
-fn has_recorded(package: &Fetched, recorded: &BTreeSet<Hash>) -> bool {
+fn has_recorded_hash(package: &Fetched, recorded: &BTreeSet<Hash>) -> bool {
     let is_recorded = package
         .digest
         .as_ref()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::age::Listings;
+use super::age::RegistryData;
 use super::candidate::{Candidate, Wanted};
 use super::prepared::Prepared;
 use super::recorded_entries::RecordedEntries;
@@ -44,7 +44,7 @@ pub(crate) struct LockRequest<'a> {
     pub(crate) prepared: &'a Prepared,
     pub(crate) source: &'a Arc<Source>,
     /// Publication dates and registry data about providers, if something depends on them.
-    pub(crate) listings: Option<Listings<'a>>,
+    pub(crate) registry_data: Option<RegistryData<'a>>,
 }
 
 /// Entries, with entries that are carried over from the registry of the other dialect.
@@ -88,21 +88,21 @@ impl<'a> LockRequest<'a> {
         let Prepared {
             platforms,
             platforms_are_named,
-            replaced,
+            conflict_sides,
             minimum_age,
             ..
         } = self.prepared;
         let replaces = self.run.provider_upgrade().is_some()
             || self.run.options.accept_changed_hashes
-            || !replaced.is_empty();
+            || !conflict_sides.is_empty();
         minimum_age.is_some()
             || *platforms == PlatformSelection::All
             || (!platforms_are_named && replaces)
     }
 
     /// Waits until the source has answered questions, each with its host. Returns `false` if a
-    /// package is not available.
-    pub(super) fn ask(
+    /// package is not available; other questions may then be unanswered.
+    pub(super) fn wait_for_answers(
         &self,
         subjects: impl IntoIterator<Item = (Hostname, RequestedData)>,
     ) -> bool {
@@ -115,7 +115,7 @@ impl<'a> LockRequest<'a> {
     }
 
     /// A release of a provider, whose packages are checked.
-    pub(super) fn release<'r>(
+    pub(super) fn release_lookup<'r>(
         &'r self,
         address: &'r ProviderAddress,
         version: &'r Version,
@@ -129,8 +129,9 @@ impl<'a> LockRequest<'a> {
         }
     }
 
-    /// Entries to remove because the configuration does not require them.
-    pub(super) fn pruned(&self) -> Vec<ProviderAddress> {
+    /// Entries to remove because the configuration does not require them. Empty unless the options
+    /// request it.
+    pub(super) fn entries_to_prune(&self) -> Vec<ProviderAddress> {
         let mut pruned = Vec::new();
         if self.run.options.prune {
             let required = &self.prepared.requirements.providers;
@@ -145,18 +146,18 @@ impl<'a> LockRequest<'a> {
 
     /// Whether an entry is checked: all are, unless providers are named.
     pub(super) fn is_in_scope(&self, address: &ProviderAddress) -> bool {
-        let only = &self.prepared.only;
-        only.is_empty() || only.contains(address)
+        let named_providers = &self.prepared.named_providers;
+        named_providers.is_empty() || named_providers.contains(address)
     }
 
     /// Number of hashes in entries that are not compared although no provider is named, because
     /// nothing requires them.
-    pub(super) fn hashes_of_others<'e>(
+    pub(super) fn count_uncompared_hashes<'e>(
         &self,
         locks: &Locks,
         compared: impl Iterator<Item = &'e ProviderAddress>,
     ) -> usize {
-        if !self.prepared.only.is_empty() {
+        if !self.prepared.named_providers.is_empty() {
             return 0;
         }
         let compared: BTreeSet<_> = compared.collect();
@@ -169,7 +170,8 @@ impl<'a> LockRequest<'a> {
         number
     }
 
-    /// Returns the providers to lock, and warnings about providers under development.
+    /// Returns the providers to lock, and warnings about providers under development. `old` are the
+    /// entries before, also entries that are carried over from a different registry.
     ///
     /// # Errors
     /// A named provider is not required, or the policy does not allow a provider.
@@ -179,16 +181,16 @@ impl<'a> LockRequest<'a> {
     ) -> Result<(Vec<Candidate<'a>>, Vec<Diagnostic>)> {
         let Prepared {
             root,
-            only,
+            named_providers,
             requirements,
             ..
         } = self.prepared;
         let required = &requirements.providers;
         let dialect = root.dialect;
         let mut errors = Diagnostics::default();
-        for address in only {
+        for address in named_providers {
             if !required.contains_key(address) {
-                errors.push(not_required(address, required, dialect));
+                errors.push(not_required_error(address, required, dialect));
             }
         }
         errors.into_result(())?;
@@ -206,7 +208,7 @@ impl<'a> LockRequest<'a> {
             candidates.push(candidate);
         }
         errors.into_result(())?;
-        let warnings = drop_dev_overrides(&mut candidates, self.source);
+        let warnings = remove_dev_overrides(&mut candidates, self.source);
         Ok((candidates, warnings))
     }
 
@@ -221,12 +223,12 @@ impl<'a> LockRequest<'a> {
             root,
             lock_file,
             requirements,
-            versions,
+            requested_versions,
             minimum_age,
             ..
         } = self.prepared;
         let policy = &root.settings.policy;
-        let wanted = match versions.get(address) {
+        let wanted = match requested_versions.get(address) {
             Some(version) => Wanted::Exactly(version),
             None if self.run.provider_upgrade().is_some() => Wanted::Newest,
             None => Wanted::Keep,
@@ -250,10 +252,10 @@ impl<'a> LockRequest<'a> {
 }
 
 /// Warns of providers that are taken from a directory of their developer. In Terraform's dialect
-/// they are not locked, as in newer versions of `terraform init`
+/// they are removed and not locked, as in newer versions of `terraform init`
 /// (`internal/command/meta_providers.go`): no registry need have them, and their entries are for
 /// other users. `tofu init` locks them like any other.
-fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
+fn remove_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     candidates.retain(|candidate| {
         let Some(directory) = source.dev_override(candidate.address) else {
@@ -282,7 +284,7 @@ fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
 }
 
 /// A named provider is not required.
-fn not_required(
+fn not_required_error(
     address: &ProviderAddress,
     required: &BTreeMap<ProviderAddress, Requirement>,
     dialect: Dialect,
@@ -352,8 +354,9 @@ fn takes_over(prepared: &Prepared, successor: &ProviderAddress) -> bool {
     if requirements.providers.is_empty() {
         return !requirements.is_incomplete;
     }
-    let only = &prepared.only;
-    requirements.providers.contains_key(successor) && (only.is_empty() || only.contains(successor))
+    let named_providers = &prepared.named_providers;
+    requirements.providers.contains_key(successor)
+        && (named_providers.is_empty() || named_providers.contains(successor))
 }
 
 /// A question to a source, which keeps the answer.

@@ -55,27 +55,30 @@ impl Rewrites {
 ///
 /// `paths` are the paths of the root modules. `texts_of` returns the strings that a plan depends
 /// on, each with the text that it needs there: an edit, or the present text.
-pub(in crate::project) fn agree<T>(
+pub(in crate::project) fn fail_if_texts_differ<T>(
     plans: &mut [Result<T>],
     paths: &[&Path],
     texts_of: impl Fn(&T) -> Vec<ConstraintEdit>,
 ) {
-    let mut canonical: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
-    let mut shared: BTreeMap<(PathBuf, usize), Vec<(usize, ConstraintEdit)>> = BTreeMap::new();
+    // 1. Collect the texts by their place in a file, each with the index of its root module.
+    let mut canonical_paths: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    let mut by_place: BTreeMap<(PathBuf, usize), Vec<(usize, ConstraintEdit)>> = BTreeMap::new();
     for (root, plan) in plans.iter().enumerate() {
         for text in plan.iter().flat_map(&texts_of) {
             let path = text.location.path();
-            let file = canonical
+            let file = canonical_paths
                 .entry(path.to_owned())
                 .or_insert_with(|| canonical_or_given(path))
                 .clone();
-            shared
+            by_place
                 .entry((file, text.location.span.start))
                 .or_default()
                 .push((root, text));
         }
     }
-    for texts in shared.values() {
+
+    // 2. Fail all root modules that share a place, if two of them differ.
+    for texts in by_place.values() {
         let (root, first) = &texts[0];
         let Some((other_root, other)) = texts.iter().find(|(_, other)| other.new != first.new)
         else {

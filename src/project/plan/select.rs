@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::age::{Listings, RejectedVersion, SkipReason, SkippedVersions, registry_warning};
+use super::age::{RegistryData, RejectedVersion, SkipReason, SkippedVersions, registry_warning};
 use super::candidate::{Candidate, Wanted};
 use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
-use super::newest::{Edit, Newest, newest};
+use super::newest::{Edit, NewestAccepted, newest_accepted};
 use super::prepared::Prepared;
 use super::recorded_entries::UnconfirmedHashes;
 use super::release_lookup::unpublished_warning;
@@ -46,7 +46,7 @@ pub(crate) struct SelectedProvider {
     skipped: Option<SkipReason>,
     pub(crate) warnings: Vec<Diagnostic>,
     /// Its move, in an upgrade.
-    planned: Option<Move>,
+    planned_move: Option<Move>,
     /// Numbers of its recorded hashes, if they were compared because the entry does not change.
     counts: UnconfirmedHashes,
     /// Whether they were compared, and OpenTofu and Terraform compare none of them.
@@ -55,7 +55,7 @@ pub(crate) struct SelectedProvider {
 
 /// Selects a version for each provider that is locked, several at a time. All errors are collected.
 /// `prepare` gets the providers first, and returns the number of threads, with a guard that is held
-/// meanwhile.
+/// until all versions are selected.
 pub(crate) fn select_versions<G>(
     request: &LockRequest<'_>,
     prepare: impl FnOnce(&[Candidate<'_>]) -> (G, usize),
@@ -70,13 +70,13 @@ pub(crate) fn select_versions<G>(
             available: &available,
             request,
         };
-        let mut selected = search.select()?;
+        let mut selected = search.select_version()?;
         if let Some(options) = request.run.provider_upgrade() {
-            search.plan_move(&mut selected, options);
+            search.add_move(&mut selected, options);
         }
         Ok(selected)
     });
-    let providers = collected(results)?;
+    let providers = collect_or_merge_errors(results)?;
     Ok(SelectedVersions {
         old,
         providers,
@@ -84,39 +84,40 @@ pub(crate) fn select_versions<G>(
     })
 }
 
-/// Asks everything that is certain to be needed before a version is selected: the versions of each
-/// provider, and what is signed about the packages of a version that is kept. Returns whether
-/// anything had to be asked.
-pub(crate) fn ask_known_needs(request: &LockRequest<'_>, candidates: &[Candidate<'_>]) -> bool {
+/// Requests everything that is certain to be needed before a version is selected: the versions of
+/// each provider that are not known yet, and what is signed about the packages of a version that is
+/// kept. Returns whether anything had to be requested.
+pub(crate) fn request_known_needs(request: &LockRequest<'_>, candidates: &[Candidate<'_>]) -> bool {
     let prepared = request.prepared;
-    let mut subjects = Vec::new();
+    let mut requested = Vec::new();
     for candidate in candidates {
         let address = candidate.address;
         if request.source.knows_versions(address) {
             continue;
         }
         let host = &address.hostname;
-        subjects.push((host.clone(), RequestedData::Versions(address.clone())));
+        requested.push((host.clone(), RequestedData::Versions(address.clone())));
         let Some(version) = candidate.kept_version() else {
             continue;
         };
         let release = RequestedData::Release(address.clone(), version.clone());
-        subjects.push((host.clone(), release));
-        let missing = &prepared.root.settings.without_platforms;
+        requested.push((host.clone(), release));
+        let exempted = &prepared.root.settings.without_platforms;
         for platform in prepared.platforms.named() {
-            if !missing.has(address, candidate.dialect, platform) {
+            if !exempted.has(address, candidate.dialect, platform) {
                 let package = PackageId::new(address, version, platform);
-                subjects.push((host.clone(), RequestedData::Metadata(package)));
+                requested.push((host.clone(), RequestedData::Metadata(package)));
             }
         }
     }
-    let is_unknown = !subjects.is_empty();
-    request.ask(subjects);
-    is_unknown
+    let has_requests = !requested.is_empty();
+    // A package that is not available is reported when it is needed.
+    request.wait_for_answers(requested);
+    has_requests
 }
 
 /// All values, or else all errors, each once.
-pub(super) fn collected<T, C: FromIterator<T>>(
+pub(super) fn collect_or_merge_errors<T, C: FromIterator<T>>(
     results: impl IntoIterator<Item = Result<T>>,
 ) -> Result<C> {
     collect_all(results).map_err(|errors| Collector::default().merged(errors))
@@ -133,19 +134,20 @@ impl SelectedVersions {
             .filter_map(|provider| provider.requirement(prepared))
     }
 
-    /// Takes the plan of an upgrade out of the selection. Only a plan that is not carried out has
-    /// warnings.
-    pub(crate) fn upgrade_plan(&mut self, request: &LockRequest<'_>) -> UpgradePlan {
+    /// Takes the moves of an upgrade out of the selection, and adds edits and entries to remove.
+    /// Only a plan that is not carried out has warnings and numbers of hashes; otherwise locking
+    /// has them.
+    pub(crate) fn take_upgrade_plan(&mut self, request: &LockRequest<'_>) -> UpgradePlan {
         let is_plan_only = request.run.is_plan_only();
         let mut plan = UpgradePlan {
-            pruned: request.pruned(),
+            pruned: request.entries_to_prune(),
             ..UpgradePlan::default()
         };
         if is_plan_only {
             plan.warnings.append(&mut self.warnings);
             let selected = self.providers.iter().map(|provider| &provider.address);
             plan.counts.uncompared +=
-                request.hashes_of_others(&self.old.locks, selected.chain(&plan.pruned));
+                request.count_uncompared_hashes(&self.old.locks, selected.chain(&plan.pruned));
             for error in self.kept_malformed_hashes(request, &plan.pruned) {
                 plan.counts.unpublished += 1;
                 plan.warnings.push(error.into_warning());
@@ -155,7 +157,7 @@ impl SelectedVersions {
             if let Some(rewrite) = &provider.rewrite {
                 plan.edits.extend(rewrite.edits.iter().cloned());
             }
-            plan.moves.extend(provider.planned.take());
+            plan.moves.extend(provider.planned_move.take());
             plan.counts += provider.counts;
             if provider.lacks_hashes {
                 plan.without_hashes.push(provider.address.clone());
@@ -170,9 +172,7 @@ impl SelectedVersions {
         }
         plan
     }
-}
 
-impl SelectedVersions {
     /// Errors about malformed hashes in the entries that neither move nor are `pruned`.
     fn kept_malformed_hashes(
         &self,
@@ -210,7 +210,7 @@ impl SelectedProvider {
             rewrite: None,
             skipped: None,
             warnings: Vec::new(),
-            planned: None,
+            planned_move: None,
             counts: UnconfirmedHashes::default(),
             lacks_hashes: false,
         }
@@ -231,8 +231,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Selects a version that meets the constraints and the rules.
-    fn select(&self) -> Result<SelectedProvider> {
+    /// Selects a version that meets the constraints and the rules: the version that the user named,
+    /// the locked version, or the newest.
+    fn select_version(&self) -> Result<SelectedProvider> {
         let candidate = &self.candidate;
         let mut selected = match (candidate.wanted, candidate.locked) {
             (Wanted::Exactly(version), _) => self.select_named(version)?,
@@ -242,7 +243,7 @@ impl Search<'_> {
             }
             (Wanted::Keep | Wanted::Newest, _) => self.select_newest()?,
         };
-        // The user chose among moves, and did not choose this one.
+        // The user chose some of the moves, and not this one.
         if let Some(locked) = candidate.lock_file.locks().get(candidate.address)
             && !self.is_move_chosen(&selected.version)
         {
@@ -274,7 +275,7 @@ impl Search<'_> {
             return false;
         }
         // The user asks for the move.
-        if request.prepared.only.contains(candidate.address) {
+        if request.prepared.named_providers.contains(candidate.address) {
             return false;
         }
         // A version that cannot be locked again must be replaced.
@@ -283,7 +284,7 @@ impl Search<'_> {
             && candidate.why_not_allowed(&locked.version).is_none()
     }
 
-    /// Whether the user chose a move, if the user chose among moves.
+    /// Whether the user chose a move; `true` if the user was not asked.
     fn is_move_chosen(&self, version: &Version) -> bool {
         match self.request.run.provider_upgrade() {
             Some(UpgradeOptions {
@@ -308,12 +309,12 @@ impl Search<'_> {
         let mut rewrite = None;
         if !candidate.requirement.constraints.allows(version) {
             if !self.rewrites_constraints() {
-                return Err(candidate.chosen_against_constraints(version).into());
+                return Err(candidate.outside_constraints_error(version).into());
             }
             match rewrite::allow(candidate.requirement, version) {
                 Ok(rewritten) => rewrite = Some(rewritten),
                 Err(warning) => {
-                    let mut error = candidate.chosen_against_constraints(version);
+                    let mut error = candidate.outside_constraints_error(version);
                     // The help is to rewrite the constraints, which was tried.
                     error.help = None;
                     return Err(error.note(warning.message).into());
@@ -336,11 +337,11 @@ impl Search<'_> {
     fn select_newest(&self) -> Result<SelectedProvider> {
         let candidate = &self.candidate;
         let name = candidate.name();
-        let Newest {
+        let NewestAccepted {
             selected,
             skipped,
             impossible,
-        } = newest(
+        } = newest_accepted(
             self.available.versions.keys().rev(),
             |version| candidate.has_locked(version),
             |version| Result::Ok(self.possible_rewrite(version)),
@@ -360,7 +361,7 @@ impl Search<'_> {
         if let Some(error) = skipped.error(&name) {
             return Err(error.into());
         }
-        let mut error = candidate.no_match(self.available);
+        let mut error = candidate.no_match_error(self.available);
         if let Some((_, warning)) = impossible {
             error = error.note(warning.message);
         }
@@ -402,7 +403,7 @@ impl Search<'_> {
         // Offline, the cache may have only some packages of a new version.
         if request.run.is_offline
             && request.run.provider_upgrade().is_some()
-            && let Some(why) = self.missing_packages(version, &request.prepared.platforms)
+            && let Some(why) = self.why_incomplete(version, &request.prepared.platforms)
         {
             return Some(RejectedVersion {
                 reason: SkipReason::Incomplete,
@@ -410,15 +411,15 @@ impl Search<'_> {
                 why,
             });
         }
-        let Listings { dates, .. } = request.listings?;
-        RejectedVersion::by_age(version, candidate.minimum_age?, || {
+        let RegistryData { dates, .. } = request.registry_data?;
+        RejectedVersion::if_too_young(version, candidate.minimum_age?, || {
             dates.published(candidate.address, version, request.source)
         })
     }
 
-    /// Returns the packages of a version that the source lacks, if any. "All platforms" means all
-    /// platforms for which it has packages of any version.
-    fn missing_packages(&self, version: &Version, platforms: &PlatformSelection) -> Option<String> {
+    /// Returns which packages of a version the source lacks, in words; `None` if it has them all.
+    /// "All platforms" means all platforms for which it has packages of any version.
+    fn why_incomplete(&self, version: &Version, platforms: &PlatformSelection) -> Option<String> {
         let present = self.platforms_of(version);
         let mut required = BTreeSet::new();
         match platforms {
@@ -496,8 +497,9 @@ impl Search<'_> {
             .into())
     }
 
-    /// Adds the move to the selected version. Warns about recorded hashes that are not published.
-    fn plan_move(&self, selected: &mut SelectedProvider, options: &UpgradeOptions) {
+    /// Adds the move to the selected version. If moves are only planned, adds the warnings, too,
+    /// that locking would have.
+    fn add_move(&self, selected: &mut SelectedProvider, options: &UpgradeOptions) {
         let Candidate {
             address,
             lock_file,
@@ -511,7 +513,7 @@ impl Search<'_> {
             None => &selected.version,
         };
         let entry = lock_file.locks().get(address);
-        let mut versions = Move {
+        let mut planned_move = Move {
             subject: Subject::Provider(address.clone()),
             locked: entry.map(|entry| VersionLabel::from(&entry.version)),
             selected: VersionLabel::from(&selected.version),
@@ -522,22 +524,22 @@ impl Search<'_> {
             stays_for_state: locked.is_some_and(|locked| self.stays_for_state(locked)),
             releases: ReleaseInfo::default(),
         };
-        if versions.is_held_back() {
+        if planned_move.is_held_back() {
             let requirement = match &selected.rewrite {
                 Some(rewrite) => &rewrite.requirement,
                 None => requirement,
             };
-            versions.held_back_by = holding_constraints(requirement, newest);
+            planned_move.held_back_by = holding_constraints(requirement, newest);
         }
         // A mirror is used so that no registry need be asked.
         if options.release_info
-            && versions.moves()
+            && planned_move.moves()
             && self.request.source.mirror_of(address).is_none()
-            && let Some(Listings { dates, .. }) = self.request.listings
+            && let Some(RegistryData { dates, .. }) = self.request.registry_data
         {
-            versions.releases = dates.releases(address, &selected.version, newest);
+            planned_move.releases = dates.releases(address, &selected.version, newest);
         }
-        selected.planned = Some(versions);
+        selected.planned_move = Some(planned_move);
 
         // A plan that is carried out has the warnings of `lock`.
         if options.plan_only {
@@ -548,16 +550,16 @@ impl Search<'_> {
                 && let Some(old) = locked
                 && old.version == selected.version
             {
-                self.compare_recorded(selected, old);
+                self.compare_kept_entry(selected, old);
             }
         }
     }
 
     /// Compares the recorded hashes of an entry that keeps its version.
-    fn compare_recorded(&self, selected: &mut SelectedProvider, old: &LockedProvider) {
+    fn compare_kept_entry(&self, selected: &mut SelectedProvider, old: &LockedProvider) {
         let candidate = &self.candidate;
         let version = selected.version.clone();
-        let release = self.request.release(candidate.address, &version);
+        let release = self.request.release_lookup(candidate.address, &version);
         let compared = release.compare(&old.hashes, &Packages::new());
         let warning = unpublished_warning(candidate, &version, &compared.unpublished);
         selected.warnings.extend(warning);

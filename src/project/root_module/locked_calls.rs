@@ -35,14 +35,14 @@ pub(in crate::project) fn following(
 fn resolve_by_entry(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
     match locks.get(&call.key) {
         Some(locked) if locked::is_allowed(locked, &call.source, &call.constraints) => {
-            Resolution::Preferred(request(call, locked, ReplacedPackage::Refused))
+            Resolution::Preferred(locked_request(call, locked, ReplacedPackage::Refused))
         }
         _ => Resolution::Unlocked,
     }
 }
 
 /// The request for the package of an entry.
-pub(in crate::project) fn request(
+pub(in crate::project) fn locked_request(
     call: &ModuleCall,
     locked: &Arc<LockedModule>,
     replaced: ReplacedPackage,

@@ -455,26 +455,26 @@ impl Session<'_> {
     /// The error for a root module without a lock file, or for a directory that is none.
     /// `consequence` completes the message.
     pub(super) fn nothing_locked(&self, root: &RootModule, consequence: &str) -> Diagnostic {
-        self.no_configuration(root)
+        self.no_configuration_error(root)
             .unwrap_or_else(|| root.lock_file_missing(consequence))
     }
 
     /// The error for a directory without a configuration, which cannot be locked either.
-    pub(super) fn no_configuration(&self, root: &RootModule) -> Option<Diagnostic> {
+    pub(super) fn no_configuration_error(&self, root: &RootModule) -> Option<Diagnostic> {
         if root.has_configuration(&self.modules) {
             return None;
         }
-        if let Some(elsewhere) = self.roots_elsewhere(root) {
+        if let Some(elsewhere) = self.roots_elsewhere_error(root) {
             return Some(elsewhere);
         }
-        if let Some(only_stack) = self.only_stack(root) {
+        if let Some(only_stack) = self.only_stack_error(root) {
             return Some(only_stack);
         }
         Some(configuration::no_configuration(root.path(), root.dialect))
     }
 
     /// The error for a directory with nothing but a stack of Terraform.
-    pub(super) fn only_stack(&self, root: &RootModule) -> Option<Diagnostic> {
+    pub(super) fn only_stack_error(&self, root: &RootModule) -> Option<Diagnostic> {
         if root.has_configuration(&self.modules) || !root.has_stack(self.tree()) {
             return None;
         }
@@ -487,7 +487,7 @@ impl Session<'_> {
 
     /// The error for a directory without a configuration, if there are root modules in directories
     /// below.
-    pub(super) fn roots_elsewhere(&self, root: &RootModule) -> Option<Diagnostic> {
+    pub(super) fn roots_elsewhere_error(&self, root: &RootModule) -> Option<Diagnostic> {
         if root.has_configuration(&self.modules) {
             return None;
         }

@@ -318,7 +318,7 @@ impl Session<'_> {
     /// The configuration cannot be read.
     pub fn requirements(&self, root: &RootModule, ignore_tests: bool) -> Result<Requirements> {
         if root.refused.is_none()
-            && let Some(error) = self.only_stack(root)
+            && let Some(error) = self.only_stack_error(root)
         {
             return Err(error.into());
         }

@@ -228,7 +228,7 @@ impl Session<'_> {
                 }
                 // Its reading without this lock file of modules is the same for every root module
                 // that shares.
-                _ => self.sharing.get_or_compute(
+                _ => self.shared_requirements.get_or_compute(
                     &(other.canonical.clone(), reading_options),
                     || {
                         self.read_sharing(other, root, reading_options, None)

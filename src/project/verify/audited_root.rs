@@ -12,7 +12,7 @@ use crate::lockfile::{Entry, LockFile, LockedModule, Parsed};
 use crate::packages::archive::HashCache;
 use crate::packages::{DemandedAge, ProgressSink, Source};
 use crate::project::coverage::{DirectoryKind, RootStatus};
-use crate::project::plan::Listings;
+use crate::project::plan::RegistryData;
 use crate::project::root_module::{DialectReason, RootModule};
 use crate::provider::{Authentication, Dialect, Platform, ProviderAddress, Version};
 use crate::settings::{Levels, PlatformSelection, RootLevels};
@@ -73,7 +73,7 @@ pub(super) struct Online<'a> {
     /// Receives the progress of downloads.
     pub(super) progress: ProgressSink<'a>,
     /// Publication dates and other facts from registries, if they can be asked.
-    pub(super) listings: Option<Listings<'a>>,
+    pub(super) registry_data: Option<RegistryData<'a>>,
 }
 
 /// A provider that is locked or required.

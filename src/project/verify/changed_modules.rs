@@ -111,7 +111,7 @@ fn finding_module_not_checked(
     }
     if let Some(fetcher) = &root.module_cache.fetcher {
         for call in root.declared.package_calls() {
-            if call.key == entry.address && fetcher.confirms(&call.source, locked) {
+            if call.key == entry.address && fetcher.is_in_cache(&call.source, locked) {
                 return None;
             }
         }

@@ -294,7 +294,7 @@ fn compare_copy(
 ) -> Comparison {
     let locked = &copy.entry.locked;
     // No hash covers a .git, and only packages from git have one.
-    if let Some(name) = package_hash::foreign_git(&copy.directory, &locked.package) {
+    if let Some(name) = package_hash::path_of_foreign_git(&copy.directory, &locked.package) {
         let name = name.display().to_string();
         return Comparison::Different(format!("has {name:?}, which is not part of the package"));
     }

@@ -14,7 +14,8 @@ use crate::lockfile::{
     Entry, EntryKind, LockedModule, MODULE_LOCK_FILE_NAME, ModuleLockFile, UNIT_ADDRESS,
     module_name,
 };
-use crate::modules::{ModuleSource, locked};
+use crate::modules::ModuleSource;
+use crate::modules::locked::{self, RefusedEntry};
 use crate::provider::Hash;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
@@ -93,8 +94,9 @@ fn locked_calls<'a>(
             continue;
         };
         let locked = &entry.locked;
-        let refusal = locked::refusal(&call.key, locked, &call.source, &call.constraints);
-        if refusal.is_none() && locked::fault(locked, root.module.dialect).is_none() {
+        if locked::is_allowed(locked, &call.source, &call.constraints)
+            && locked::fault(locked, root.module.dialect).is_none()
+        {
             locked_calls.push((call, entry));
         }
     }
@@ -161,15 +163,16 @@ fn finding_about_call(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<D
         ..
     } = call;
     let Some(entry) = lock_file.entry(key) else {
-        let finding = Diagnostic::finding(Code::ModuleNotLocked, locked::not_locked(key));
+        let missing = RefusedEntry::missing(key);
+        let finding = Diagnostic::finding(missing.code, missing.message);
         return Some(call.at_call(finding).help(Remedy::LockModules));
     };
-    if let Some((code, message)) = locked::refusal(key, &entry.locked, source, constraints) {
-        let location = match code {
+    if let Err(refused) = locked::check_entry(key, &entry.locked, source, constraints) {
+        let location = match refused.code {
             Code::ModuleLockStale => entry.source(),
             _ => entry.version(),
         };
-        let finding = Diagnostic::finding(code, message).at(location.clone(), "");
+        let finding = Diagnostic::finding(refused.code, refused.message).at(location.clone(), "");
         return Some(call.at_call(finding).help(Remedy::LockModules));
     }
     let recorded = &entry.locked.constraints;

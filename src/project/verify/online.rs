@@ -15,7 +15,7 @@ use crate::lockfile::Entry;
 use crate::packages::archive::{ComparedHashes, ReleaseEvidence};
 use crate::packages::{self, AvailableVersions, Published, SourceError};
 use crate::project::plan::age::registry_warning;
-use crate::project::plan::candidate::{WayOut, upgrade_to_listed};
+use crate::project::plan::candidate::{UpgradeToListed, upgrade_to_listed};
 use crate::project::plan::release_lookup::ReleaseLookup;
 use crate::provider::{Authentication, Hash, HashScheme, HashesByScheme, Platform, Version};
 use crate::settings::PlatformSelection;
@@ -187,7 +187,7 @@ impl<'a> EntryCheck<'a> {
                 .is_empty()
         });
         match upgrade {
-            Some(WayOut { remedy, target }) => UpgradeRemedy {
+            Some(UpgradeToListed { remedy, target }) => UpgradeRemedy {
                 allow_downgrade: target < *version && requirement.constraints.allows(version),
                 ..remedy
             }

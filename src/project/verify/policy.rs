@@ -75,7 +75,7 @@ pub(super) fn registry_data(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(online) = root.online else {
         return Vec::new();
     };
-    let Some(listings) = online.listings else {
+    let Some(registry_data) = online.registry_data else {
         return Vec::new();
     };
     let policy = &root.module.settings.policy;
@@ -87,15 +87,15 @@ pub(super) fn registry_data(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     }
     let mut providers = Vec::new();
     for named in root.named_providers() {
-        let is_needed = policy.judges_listings() || with_dates.contains(named.address);
+        let is_needed = policy.depends_on_registry_data() || with_dates.contains(named.address);
         if is_needed && root.is_requested(named.address) {
             providers.push(named);
         }
     }
 
     let results = parallel::map(providers, WAITING_REQUESTS, |named| {
-        let mut findings = listings.against(named.address, policy, dialect, online.source);
-        findings.extend(listings.warnings(named.address));
+        let mut findings = registry_data.policy_violations(named.address, policy, dialect, online.source);
+        findings.extend(registry_data.registry_warnings(named.address));
         (named, findings)
     });
     let mut all = Vec::new();

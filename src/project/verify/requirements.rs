@@ -4,7 +4,9 @@ use super::audited_root::{AuditedRoot, FileState, finding_at};
 use crate::configuration::{Requirement, StateKnowledge};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::{Entry, EntryKind};
-use crate::project::plan::candidate::{explained, namesake, with_source};
+use crate::project::plan::candidate::{
+    only_namesake, with_assumed_namespace_note, with_source_help,
+};
 use crate::project::plan::refused_by_init::refused_by_init;
 use crate::provider::{ConstraintList, Hash, ProviderAddress};
 
@@ -234,10 +236,14 @@ fn finding_not_locked(
     let error = Diagnostic::finding(Code::ProviderNotLocked, message).about(address);
     let error = requirement.at_declarations(error.help(Remedy::lock()));
     // An entry that nothing else requires is probably meant.
-    if let Some(entry) = namesake(address, requirement, &root.lock_file)
+    if let Some(entry) = only_namesake(address, requirement, &root.lock_file)
         && !root.requirements().providers.contains_key(&entry.address)
     {
-        return with_source(explained(error), entry, root.module.dialect);
+        return with_source_help(
+            with_assumed_namespace_note(error),
+            entry,
+            root.module.dialect,
+        );
     }
     error
 }
@@ -248,7 +254,7 @@ fn is_meant_by_provider_without_source(root: &AuditedRoot<'_>, entry: &Entry) ->
     let locked = root.lock_file.locks();
     for (address, requirement) in &root.requirements().providers {
         if !locked.contains_key(address)
-            && namesake(address, requirement, &root.lock_file) == Some(entry)
+            && only_namesake(address, requirement, &root.lock_file) == Some(entry)
         {
             return true;
         }

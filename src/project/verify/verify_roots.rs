@@ -180,14 +180,14 @@ impl Session<'_> {
             ..
         } = module;
         let mut source = None;
-        let mut listings = None;
+        let mut registry_data = None;
         if let Some(online) = options.online {
             let mut shared = None;
             if online.trust_shared {
                 shared = settings.shared_cache();
             }
             source = Some(self.source(*dialect, shared)?);
-            listings = self.listings(*dialect)?;
+            registry_data = self.registry_data(*dialect)?;
         }
         let progress = |package: &_, progress| self.note_progress(package, progress);
 
@@ -256,7 +256,7 @@ impl Session<'_> {
             online: source.as_deref().map(|source| Online {
                 source,
                 progress: &progress,
-                listings,
+                registry_data,
             }),
         };
         super::verify(&root, report);

@@ -51,7 +51,7 @@ fn check_age(root: &AuditedRoot<'_>, entry: &Entry, demanded: DemandedAge) -> Op
     let release = root.release_name(entry);
     let Some(Online {
         source,
-        listings: Some(listings),
+        registry_data: Some(registry_data),
         ..
     }) = root.online
     else {
@@ -60,9 +60,9 @@ fn check_age(root: &AuditedRoot<'_>, entry: &Entry, demanded: DemandedAge) -> Op
         warning.severity = Severity::Warning;
         return Some(warning.help(Remedy::verify_online()));
     };
-    let dates = listings.dates;
+    let dates = registry_data.dates;
     let not_old_enough =
-        demanded.rejects(|| dates.published(&entry.address, &entry.locked.version, source))?;
+        demanded.why_not_old_enough(|| dates.published(&entry.address, &entry.locked.version, source))?;
     let message = format!("{release} may not be used yet: {}", not_old_enough.why);
     let error = finding_at(Code::VersionTooYoung, message, entry.version());
     Some(error.help("wait until it is old enough, or lock an older version"))

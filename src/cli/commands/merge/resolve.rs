@@ -51,7 +51,7 @@ impl ResolveArgs {
         let resolved = session.resolve_conflicts(root, lock_file, conflicts, &options)?;
         let merged = Merged {
             locks: resolved.outcome.locks,
-            conflicts: resolved.left,
+            conflicts: resolved.unresolved,
         };
         Ok((merged, resolved.outcome.warnings))
     }
