@@ -30,12 +30,12 @@ impl ArchiveParameters {
     pub(super) fn of(url: &Url, dialect: Dialect) -> FetchResult<Self> {
         let query = parameters(url);
         let path = percent_decoded(url.path());
-        let archive = parameter(&query, "archive");
-        let format = match archive {
+        let format_name = parameter(&query, "archive");
+        let format = match format_name {
             None => Format::of_path(&path, dialect),
             Some(name) => Format::of_name(name, dialect),
         };
-        if format.is_none() && Format::is_single_file(archive.unwrap_or(&path)) {
+        if format.is_none() && Format::is_single_file(format_name.unwrap_or(&path)) {
             let error =
                 FetchError::package("its address names a single compressed file, not an archive");
             return Err(error.help("use an archive: .zip, .tar.gz, .tar.bz2 or .tar.xz"));
@@ -56,27 +56,28 @@ impl ArchiveParameters {
         })
     }
 
-    /// Compares an archive with its checksum, if it has one. `list` reads a list of checksums.
+    /// Compares an archive with the checksum in its address, if that has one: a digest, or the URL
+    /// of a list, which `read_list` requests.
     ///
     /// # Errors
     /// They differ, or the checksum cannot be read.
-    pub(super) fn check(
+    pub(super) fn verify_checksum(
         &self,
         archive: &mut File,
-        list: impl FnOnce(Url) -> FetchResult<Vec<u8>>,
+        read_list: impl FnOnce(Url) -> FetchResult<Vec<u8>>,
     ) -> FetchResult<()> {
         let expected = match &self.checksum {
             None => return Ok(()),
             Some(Checksum::Digest(expected)) => expected.clone(),
             Some(Checksum::Listed(url)) => {
-                let text = list(url.clone())?;
+                let list = read_list(url.clone())?;
+                let list = String::from_utf8_lossy(&list);
                 let list_path = percent_decoded(url.path());
-                let text = String::from_utf8_lossy(&text);
-                let Some(digest) = ExpectedDigest::find(&text, &list_path, &self.path) else {
+                let Some(digest) = ExpectedDigest::find(&list, &list_path, &self.path) else {
                     let name = self.path.rsplit('/').next().unwrap_or_default();
-                    let list = SafeUrl::from(url);
+                    let list_url = SafeUrl::from(url);
                     return Err(FetchError::package(format!(
-                        "{list} lists no checksum for {name}"
+                        "{list_url} lists no checksum for {name}"
                     )));
                 };
                 digest

@@ -27,15 +27,15 @@ pub(crate) fn tree(from: &Path, to: &Path) -> io::Result<()> {
             fs::create_dir(&target)?;
             tree(&source, &target)?;
         } else if kind.is_symlink() {
-            link(&fs::read_link(&source)?, &target)?;
+            create_link(&fs::read_link(&source)?, &target)?;
         } else {
-            file(&source, &target)?;
+            copy_file(&source, &target)?;
         }
     }
     Ok(())
 }
 
-fn file(source: &Path, target: &Path) -> io::Result<()> {
+fn copy_file(source: &Path, target: &Path) -> io::Result<()> {
     let mut content = File::open(source)?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -49,12 +49,12 @@ fn file(source: &Path, target: &Path) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn link(target: &Path, path: &Path) -> io::Result<()> {
+fn create_link(target: &Path, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, path)
 }
 
 /// Packages have no links there.
 #[cfg(not(unix))]
-fn link(_: &Path, _: &Path) -> io::Result<()> {
+fn create_link(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
 }

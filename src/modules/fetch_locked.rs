@@ -55,7 +55,7 @@ impl ModuleFetcher {
         // 1. Take it from the cache.
         let (key, directory) = address.cache_key(source);
         if let Some(content) = self.cache()?.get_recorded(&key, &locked.hashes) {
-            let package = Package::cached(content, locked::name(locked));
+            let package = Package::cached(content, locked::display_name(locked));
             let zh = locked
                 .hashes
                 .iter()

@@ -28,7 +28,7 @@ impl ModuleFetcher {
         let address = LockedAddress::of(locked, source)
             .map_err(|why| Diagnostic::error(Code::InvalidPackage, format!("the module {why}")))?;
         let (lock_address, directory) = address.cache_key(source);
-        let name = locked::name(locked);
+        let name = locked::display_name(locked);
         // The error for a directory that is no mirror comes before the one about a missing package.
         mirror.index()?;
         let hashes: HashesByScheme = locked.hashes.iter().collect();

@@ -504,7 +504,7 @@ impl ModuleFetcher {
         };
         let mut file = File::open(&path)
             .map_err(|error| Diagnostics::from(Diagnostic::io("read", &path, &error)))?;
-        parameters.check(&mut file, |url| {
+        parameters.verify_checksum(&mut file, |url| {
             http::read_list(&clients.http, self.netrc()?, url)
         })?;
         let package =

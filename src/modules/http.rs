@@ -77,7 +77,7 @@ impl HttpAddress {
         };
         let mut file = download(client, &self.url, credentials, scratch)?;
         self.parameters
-            .check(&mut file, |url| read_list(client, netrc, url))?;
+            .verify_checksum(&mut file, |url| read_list(client, netrc, url))?;
         Ok(HttpPackage::Archive(file, format))
     }
 
@@ -104,27 +104,26 @@ impl HttpAddress {
                     return Ok(Some(location));
                 }
                 let page = read_whole(response, LARGEST_PAGE)?;
-                Ok(meta_location(&String::from_utf8_lossy(&page)))
+                Ok(location_in_meta(&String::from_utf8_lossy(&page)))
             })?;
 
         let Some(location) = location else {
-            return Err(self.unusable(
+            return Err(self.unusable_error(
                 "does not have the name of an archive, and does not contain the location of the package",
             ));
         };
         let Some(source) = RemoteSource::parse_full(&location) else {
-            return Err(
-                self.unusable("refers to something that is not the full address of a package")
-            );
+            return Err(self
+                .unusable_error("refers to something that is not the full address of a package"));
         };
         if source.is_on_this_machine() {
-            return Err(self.unusable("refers to this machine"));
+            return Err(self.unusable_error("refers to this machine"));
         }
         Ok(source)
     }
 
     /// The error about an address that `does` something for which it cannot be used.
-    fn unusable(&self, does: &str) -> FetchError {
+    fn unusable_error(&self, does: &str) -> FetchError {
         FetchError::package(format!("{} {does}", SafeUrl::from(&self.url)))
     }
 }
@@ -175,7 +174,7 @@ fn take_login(url: &mut Url, netrc: &Netrc) -> Option<Token> {
 }
 
 /// Returns the content of `<meta name="terraform-get" content="…">` in the head of a page.
-fn meta_location(page: &str) -> Option<String> {
+fn location_in_meta(page: &str) -> Option<String> {
     let mut rest = page;
     while let Some((_, after)) = rest.split_once('<') {
         if let Some(comment) = after.strip_prefix("!--") {
@@ -259,7 +258,7 @@ mod tests {
             (r#"<head><meta name="other" content="x"><meta name="terraform-get""#.to_owned(), &None),
             (String::new(), &None),
         ] {
-            assert_eq!(&meta_location(&page), expected, "{page}");
+            assert_eq!(&location_in_meta(&page), expected, "{page}");
         }
     }
 

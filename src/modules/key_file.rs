@@ -31,23 +31,22 @@ impl KeyFile {
             .into_parts();
         // A file without a name in a directory does not outlive the process, even if that is
         // killed.
-        let (name, path) = if let Some(name) = name_in_process(&file) {
+        if let Some(name) = name_in_process(&file) {
             path.close()?;
-            (name, None)
-        } else {
-            (
-                path.file_name()
-                    .unwrap_or_default()
-                    .to_string_lossy()
-                    .into_owned(),
-                Some(path),
-            )
-        };
+            file.write_all(content)?;
+            return Ok(Self {
+                name,
+                _file: file,
+                _path: None,
+            });
+        }
+        let name = path.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
         file.write_all(content)?;
         Ok(Self {
             name,
             _file: file,
-            _path: path,
+            _path: Some(path),
         })
     }
 }

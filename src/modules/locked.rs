@@ -205,7 +205,7 @@ pub(super) fn replaced_error(locked: &LockedModule, package: &Package) -> Diagno
     let expected: Vec<_> = expected.into_iter().map(Hash::as_str).collect();
     let message = format!(
         "the package of {} has changed since it was locked",
-        name(locked)
+        display_name(locked)
     );
     let error = Diagnostic::error(Code::ModuleReplaced, message)
         .note(format!("locked hash: {}", expected.join(", ")))
@@ -219,7 +219,7 @@ pub(super) fn replaced_error(locked: &LockedModule, package: &Package) -> Diagno
 }
 
 /// Returns the name of a locked package in messages: its source and version, or its address.
-pub(crate) fn name(locked: &LockedModule) -> String {
+pub(crate) fn display_name(locked: &LockedModule) -> String {
     match &locked.version {
         Some(version) => format!("{} {version}", locked.source),
         None => locked.package.clone(),
@@ -354,7 +354,7 @@ pub(crate) fn check_entry(
     constraints: &ConstraintList,
 ) -> std::result::Result<(), RefusedEntry> {
     let name = lockfile::module_name(key);
-    if locked.source != source.recorded() {
+    if locked.source != source.lock_file_text() {
         let message = format!(
             "{name} is locked with the source {}, and the configuration has {source}",
             locked.source

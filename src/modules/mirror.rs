@@ -89,7 +89,7 @@ impl IndexEntry {
     /// The entry of a lock file for a call with this source.
     pub(super) fn locked(&self, source: &ModuleSource) -> LockedModule {
         LockedModule {
-            source: source.recorded(),
+            source: source.lock_file_text(),
             version: self.parsed_version(),
             constraints: ConstraintList::default(),
             package: self.package.clone(),

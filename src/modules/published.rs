@@ -26,21 +26,21 @@ impl ModuleFetcher {
     ) -> Result<Vec<Diagnostic>> {
         let clients = self.clients(dialect)?;
         match self.compare_with_published(&clients, source, locked) {
-            Err(error) if error.is_gone => Ok(vec![withdrawn(locked, &error)]),
+            Err(error) if error.is_gone => Ok(vec![withdrawn_finding(locked, &error)]),
             findings => Ok(findings?),
         }
     }
 
-    /// [`ModuleFetcher::compare_published`] with the error of a package that was removed.
+    /// [`ModuleFetcher::compare_published`], with an error for a package that was removed.
     fn compare_with_published(
         &self,
         clients: &Clients,
         source: &ModuleSource,
         locked: &LockedModule,
     ) -> FetchResult<Vec<Diagnostic>> {
-        let package = self.published_package(clients, source, locked)?;
+        let package = self.fetch_published_package(clients, source, locked)?;
         let has_same_files = package.is_one_of(&locked.hashes);
-        // A tag or a registry leads to a different revision now. The locked one is compared, too.
+        // The source leads to a different revision now. The locked revision is compared, too.
         if let Some(old) = PinnedAddress::parse(&locked.package)
             && let Some(address) = package.lock_address_with_directory()
             && let Some(new) = PinnedAddress::parse(&address)
@@ -48,10 +48,9 @@ impl ModuleFetcher {
             && old.revision != new.revision
         {
             let moved =
-                self.check_moved(source, locked, &old.revision, &new.revision, has_same_files)?;
-            let mut findings = Vec::new();
-            findings.extend(moved);
-            findings.extend(self.compare_revision(clients, source, locked, &old)?);
+                self.moved_finding(source, locked, &old.revision, &new.revision, has_same_files)?;
+            let mut findings = Vec::from_iter(moved);
+            findings.extend(self.compare_locked_revision(clients, source, locked, &old)?);
             return Ok(findings);
         }
         // Its address may differ: the registry decides where the package is.
@@ -62,7 +61,10 @@ impl ModuleFetcher {
     }
 
     /// Fetches the package to which the source leads now, in the locked version.
-    fn published_package(
+    ///
+    /// # Errors
+    /// It cannot be fetched, or its registry does not list the version any more.
+    fn fetch_published_package(
         &self,
         clients: &Clients,
         source: &ModuleSource,
@@ -97,7 +99,7 @@ impl ModuleFetcher {
 
     /// Returns a finding if the source leads to a different commit or digest now, unless it is made
     /// to move: a branch of a repository, or the tag `latest` of an OCI registry.
-    fn check_moved(
+    fn moved_finding(
         &self,
         source: &ModuleSource,
         locked: &LockedModule,
@@ -105,8 +107,8 @@ impl ModuleFetcher {
         new: &Revision,
         has_same_files: bool,
     ) -> FetchResult<Option<Diagnostic>> {
-        let what = match source {
-            ModuleSource::Registry(_) => locked::name(locked),
+        let subject = match source {
+            ModuleSource::Registry(_) => locked::display_name(locked),
             ModuleSource::Remote(own)
                 if own.getter() == Getter::Git
                     && self.ask_git(own, |git, address| git.has_tag(address))? =>
@@ -126,7 +128,7 @@ impl ModuleFetcher {
             Revision::Commit(_) => "commit",
             Revision::Digest(_) => "digest",
         };
-        let message = format!("{what} resolves to a different {noun} than when it was locked");
+        let message = format!("{subject} resolves to a different {noun} than when it was locked");
         let error = Diagnostic::finding(Code::ModuleMoved, message)
             .note(format!("locked {noun}: {old}"))
             .note(format!("{noun} now: {new}"));
@@ -141,7 +143,7 @@ impl ModuleFetcher {
     }
 
     /// Returns a finding if the locked commit or digest was removed, or has different files.
-    fn compare_revision(
+    fn compare_locked_revision(
         &self,
         clients: &Clients,
         source: &ModuleSource,
@@ -149,7 +151,7 @@ impl ModuleFetcher {
         pinned: &PinnedAddress,
     ) -> FetchResult<Option<Diagnostic>> {
         let package = &pinned.package;
-        let own = match &pinned.revision {
+        let locked_source = match &pinned.revision {
             Revision::Commit(commit) => own_repository(source, package).at_commit(commit),
             Revision::Digest(_) => package.clone(),
         };
@@ -157,7 +159,7 @@ impl ModuleFetcher {
             clients,
             &RemoteSource {
                 directory: String::new(),
-                ..own
+                ..locked_source
             },
         ) {
             Ok(fetched) => {
@@ -167,16 +169,16 @@ impl ModuleFetcher {
                 let is_replaced = is_whole && !fetched.is_one_of(&locked.hashes);
                 Ok(is_replaced.then(|| locked::replaced_error(locked, &fetched)))
             }
-            Err(error) if error.is_gone => Ok(Some(withdrawn(locked, &error))),
+            Err(error) if error.is_gone => Ok(Some(withdrawn_finding(locked, &error))),
             Err(error) => Err(error),
         }
     }
 }
 
-fn withdrawn(locked: &LockedModule, why: &FetchError) -> Diagnostic {
+fn withdrawn_finding(locked: &LockedModule, why: &FetchError) -> Diagnostic {
     let message = format!(
         "{} is locked, and its package was removed",
-        locked::name(locked)
+        locked::display_name(locked)
     );
     let error = Diagnostic::finding(Code::ModuleWithdrawn, message);
     let error = why

@@ -139,7 +139,7 @@ impl RegistryModule {
 
 impl ModuleSource {
     /// Returns the normalised source without credentials, as a lock file records it.
-    pub(crate) fn recorded(&self) -> String {
+    pub(crate) fn lock_file_text(&self) -> String {
         match self {
             Self::Remote(source) => source.without_credentials().full(),
             _ => self.to_string(),
@@ -147,7 +147,7 @@ impl ModuleSource {
     }
 
     /// Returns the normalised source, as `modules.json` contains it.
-    pub(crate) fn installed(&self) -> String {
+    pub(crate) fn manifest_text(&self) -> String {
         match self {
             Self::Remote(source) => source.full(),
             _ => self.to_string(),
@@ -221,7 +221,7 @@ impl RemoteSource {
     /// # Errors
     /// The text has an unknown form.
     pub fn detect(text: &str, directory: &str) -> Result<Self> {
-        let (package, found) = split_directory(&detect(text)?);
+        let (package, found) = split_directory(&full_address(text)?);
         let directory = joined(found, directory);
         if directory.starts_with("../") {
             return Err(ModuleSourceError::OutsidePackage(directory));
@@ -371,7 +371,7 @@ fn forced_getter(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns the full form of an address: `git::https://github.com/a/b.git//c` for `github.com/a/b/c`.
-fn detect(text: &str) -> Result<String> {
+fn full_address(text: &str) -> Result<String> {
     let (forced, rest) =
         forced_getter(text).map_or((None, text), |(name, rest)| (Some(name), rest));
     let (address, directory) = split_directory(rest);
@@ -381,7 +381,7 @@ fn detect(text: &str) -> Result<String> {
     if is_url(&address) {
         return Ok(text.to_owned());
     }
-    let (getter, url) = getter_and_url(&address)?;
+    let (getter, url) = detect_getter_and_url(&address)?;
     let (url, detected) = split_directory(&url);
     let full = with_directory(&url, &joined(detected, &directory));
     Ok(match forced.or(getter) {
@@ -392,17 +392,17 @@ fn detect(text: &str) -> Result<String> {
 
 /// Returns the getter and the URL of an address that is not a URL: `git` and
 /// `https://github.com/a/b.git` of `github.com/a/b`. The first form that matches counts.
-fn getter_and_url(address: &str) -> Result<(Option<&'static str>, String)> {
+fn detect_getter_and_url(address: &str) -> Result<(Option<&'static str>, String)> {
     if address.starts_with("github.com/") {
-        Ok((Some("git"), github(address)?))
-    } else if let Some(url) = scp(address) {
+        Ok((Some("git"), github_url(address)?))
+    } else if let Some(url) = scp_url(address) {
         Ok((Some("git"), url))
     } else if address.starts_with("bitbucket.org/") {
         Ok((Some("git"), repository_url(address)?))
     } else if address.contains("googleapis.com/") {
-        Ok((Some("gcs"), google_storage(address)?))
+        Ok((Some("gcs"), google_storage_url(address)?))
     } else if address.contains(".amazonaws.com/") {
-        Ok((Some("s3"), amazon_storage(address)?))
+        Ok((Some("s3"), amazon_storage_url(address)?))
     } else if address.starts_with('/') || is_on_drive(address) {
         Ok((
             None,
@@ -414,7 +414,7 @@ fn getter_and_url(address: &str) -> Result<(Option<&'static str>, String)> {
 }
 
 /// Parses `github.com/OWNER/REPOSITORY[/DIRECTORY]`.
-fn github(address: &str) -> Result<String> {
+fn github_url(address: &str) -> Result<String> {
     let (address, query) = split_query(address);
     let parts: Vec<_> = address.splitn(4, '/').collect();
     let [host, owner, repository, directory @ ..] = &parts[..] else {
@@ -440,7 +440,7 @@ fn repository_url(address: &str) -> Result<String> {
 
 /// Parses `git@HOST:PATH`, the form of scp (`detectSSH` of go-getter). go-getter recognizes no
 /// other user name.
-fn scp(address: &str) -> Option<String> {
+fn scp_url(address: &str) -> Option<String> {
     let (host, path) = address.strip_prefix("git@")?.split_once(':')?;
     let path = path
         .strip_prefix('/')
@@ -464,7 +464,7 @@ fn scp(address: &str) -> Option<String> {
 }
 
 /// An object of Google Cloud Storage: `www.googleapis.com/storage/VERSION/BUCKET/OBJECT`.
-fn google_storage(address: &str) -> Result<String> {
+fn google_storage_url(address: &str) -> Result<String> {
     let parts: Vec<_> = address.splitn(5, '/').collect();
     match parts[..] {
         [_, _, version, bucket, object] => Ok(format!(
@@ -477,7 +477,7 @@ fn google_storage(address: &str) -> Result<String> {
 }
 
 /// An object of Amazon S3, with the bucket in the path or in the host's name.
-fn amazon_storage(address: &str) -> Result<String> {
+fn amazon_storage_url(address: &str) -> Result<String> {
     let (host, path) = address.split_once('/').unwrap_or((address, ""));
     let labels: Vec<_> = host.split('.').collect();
     match labels[..] {

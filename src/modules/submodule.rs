@@ -11,8 +11,9 @@ pub(crate) const FILE_NAME: &str = ".gitmodules";
 /// Largest file that is read in bytes.
 pub(crate) const SIZE_LIMIT: u64 = 1 << 20;
 
-/// Returns the submodule that contains a directory, if it is not checked out. The path is relative
-/// if `directory` is.
+/// Returns the submodule that contains a directory, if it is not checked out: the nearest directory
+/// that exists is empty, and a `.gitmodules` above it lists it. The path is relative if `directory`
+/// is.
 pub(crate) fn not_checked_out(tree: &Tree, directory: &Path) -> Option<PathBuf> {
     let nearest = directory
         .ancestors()
@@ -27,7 +28,10 @@ pub(crate) fn not_checked_out(tree: &Tree, directory: &Path) -> Option<PathBuf> 
         .skip(1)
         .find(|directory| tree.is_file(&directory.join(FILE_NAME)))?;
     let bytes = tree.read(&top.join(FILE_NAME), SIZE_LIMIT).ok()?;
-    for submodule in String::from_utf8_lossy(&bytes).lines().filter_map(path) {
+    for submodule in String::from_utf8_lossy(&bytes)
+        .lines()
+        .filter_map(path_in_line)
+    {
         if top.join(submodule) == canonical {
             return Some(nearest.to_owned());
         }
@@ -35,8 +39,8 @@ pub(crate) fn not_checked_out(tree: &Tree, directory: &Path) -> Option<PathBuf> 
     None
 }
 
-/// Returns the lines of each submodule's section, by its path.
-pub(crate) fn settings(text: &[u8]) -> BTreeMap<String, BTreeSet<String>> {
+/// Returns the lines of each submodule's section in a `.gitmodules`, by the path of the submodule.
+pub(crate) fn sections_by_path(text: &[u8]) -> BTreeMap<String, BTreeSet<String>> {
     let text = String::from_utf8_lossy(text);
     let mut sections: Vec<BTreeSet<String>> = Vec::new();
     for line in text.lines().map(str::trim) {
@@ -49,7 +53,7 @@ pub(crate) fn settings(text: &[u8]) -> BTreeMap<String, BTreeSet<String>> {
     }
     let mut by_path: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for section in sections {
-        for path in section.iter().filter_map(|line| path(line)) {
+        for path in section.iter().filter_map(|line| path_in_line(line)) {
             by_path
                 .entry(path.to_owned())
                 .or_default()
@@ -60,7 +64,7 @@ pub(crate) fn settings(text: &[u8]) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 /// Returns the value of a line `path = VALUE`.
-fn path(line: &str) -> Option<&str> {
+fn path_in_line(line: &str) -> Option<&str> {
     let (name, value) = line.split_once('=')?;
     if !name.trim().eq_ignore_ascii_case("path") {
         return None;

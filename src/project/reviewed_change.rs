@@ -474,7 +474,7 @@ impl ReviewedChange {
         } else {
             &now
         };
-        let [before, now] = [before, &now].map(submodule::settings);
+        let [before, now] = [before, &now].map(submodule::sections_by_path);
         let mut altered = self.submodules.clone();
         for path in before.keys().chain(now.keys()) {
             if before.get(path) != now.get(path) {

@@ -13,7 +13,7 @@ pub(in crate::modules) struct GitAddress {
     pub(in crate::modules) url: Url,
     pub(in crate::modules) revision: Revision,
     /// Whether only a shallow clone will do.
-    pub(super) depth: bool,
+    pub(super) is_shallow: bool,
     /// Whether a commit ID may also be that of a commit which no branch or tag contains. A clone
     /// does not have such a commit, and on a forge anybody can make one by a fork.
     pub(in crate::modules) allows_any_commit: bool,
@@ -52,13 +52,13 @@ impl GitAddress {
         }
         let mut url = request_url(text)?;
         let mut reference = String::new();
-        let mut depth = false;
+        let mut is_shallow = false;
         let mut ssh_key = None;
         let mut others = Vec::new();
         for (name, value) in parameters(&url) {
             match name.as_str() {
                 "ref" if reference.is_empty() => reference = value,
-                "depth" => depth = value.parse().is_ok_and(|depth: u32| depth > 0),
+                "depth" => is_shallow = value.parse().is_ok_and(|depth: u32| depth > 0),
                 "sshkey" => {
                     let key = BASE64_STANDARD.decode(value.replace(' ', "+"));
                     ssh_key =
@@ -72,7 +72,7 @@ impl GitAddress {
         Ok(Self {
             url,
             revision: Revision::parse(reference)?,
-            depth,
+            is_shallow,
             allows_any_commit: false,
             ssh_key,
         })
@@ -103,7 +103,7 @@ impl GitAddress {
     pub(in crate::modules) fn at_commit(&self, commit: &str) -> Self {
         Self {
             revision: Revision::Commit(commit.to_owned()),
-            depth: false,
+            is_shallow: false,
             allows_any_commit: true,
             ..self.clone()
         }
@@ -111,7 +111,7 @@ impl GitAddress {
 
     /// Returns the address of a submodule at a commit; `None` for a URL that provlock does not pass
     /// to git. A relative URL starts at this repository, as for `git submodule`.
-    pub(super) fn submodule(&self, url: &str, commit: &str) -> Option<Self> {
+    pub(super) fn address_of_submodule(&self, url: &str, commit: &str) -> Option<Self> {
         let url = if url.starts_with("./") || url.starts_with("../") {
             let mut base = self.url.clone();
             base.path_segments_mut().ok()?.pop_if_empty().push("");

@@ -44,8 +44,8 @@ impl Repository<'_> {
     pub(super) fn fetch(&self, address: &GitAddress) -> FetchResult<Option<String>> {
         let revision = match &address.revision {
             Revision::Head => "HEAD",
-            Revision::Name(name) if address.depth => return self.fetch_clone(address, name),
-            Revision::Commit(text) | Revision::Expression(text) if address.depth => {
+            Revision::Name(name) if address.is_shallow => return self.fetch_clone(address, name),
+            Revision::Commit(text) | Revision::Expression(text) if address.is_shallow => {
                 return Err(FetchError::git(format!(
                     "depth needs a branch or a tag, and its ref is {text:?}"
                 )));
@@ -72,7 +72,7 @@ impl Repository<'_> {
         let is_dumb = printed.contains("dumb http transport does not support shallow");
         match &address.revision {
             Revision::Head if printed.contains("couldn't find remote ref HEAD") => Ok(None),
-            Revision::Head | Revision::Name(_) if is_dumb && !address.depth => {
+            Revision::Head | Revision::Name(_) if is_dumb && !address.is_shallow => {
                 let refspec = format!("+{revision}:{MODULE}");
                 self.fetch_history(address.url.as_str(), &[], &[&refspec])?;
                 match &address.revision {

@@ -140,8 +140,8 @@ impl<'a> Repository<'a> {
             },
             None => None,
         };
-        let configured = self.run(self.command(&["config", "--get", "core.sshCommand"]))?;
-        let configured = OsString::from(one_line(&configured.stdout));
+        let printed = self.run(self.command(&["config", "--get", "core.sshCommand"]))?;
+        let configured = OsString::from(one_line(&printed.stdout));
 
         // The variable of the environment precedes the setting.
         let users_command = match self.git.ssh_command {
@@ -193,10 +193,12 @@ impl<'a> Repository<'a> {
             // there are many refs.
             "core.fsync=none",
         ];
-        // The user's settings may replace https by plain http (`insteadOf`), but no server may.
-        let for_https = (scheme == "https").then_some("protocol.http.allow=user");
-        for setting in settings.into_iter().chain(for_https) {
+        for setting in settings {
             command.args(["-c", setting]);
+        }
+        // The user's settings may replace https by plain http (`insteadOf`), but no server may.
+        if scheme == "https" {
+            command.args(["-c", "protocol.http.allow=user"]);
         }
         // git must not follow a redirect into the internal network. The address to which this one
         // redirects is in `redirected`.
@@ -215,19 +217,14 @@ impl<'a> Repository<'a> {
         }
         // 0 forbids protocols that only the user may choose: no server may lead to a file of this
         // machine.
+        let may_user_choose = matches!(scheme, "file" | "https");
         command.env(
             "GIT_PROTOCOL_FROM_USER",
-            if matches!(scheme, "file" | "https") {
-                "1"
-            } else {
-                "0"
-            },
+            if may_user_choose { "1" } else { "0" },
         );
-        command.envs(
-            self.ssh_command
-                .iter()
-                .map(|ssh_command| ("GIT_SSH_COMMAND", ssh_command)),
-        );
+        if let Some(ssh_command) = &self.ssh_command {
+            command.env("GIT_SSH_COMMAND", ssh_command);
+        }
         command
     }
 

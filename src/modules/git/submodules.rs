@@ -27,7 +27,7 @@ impl Repository<'_> {
     ///
     /// # Errors
     /// A submodule is not in the file, git cannot read the file, or the file has git run a program.
-    pub(super) fn submodules(
+    pub(super) fn submodules_to_fetch(
         &self,
         file: Option<&str>,
         prefix: &str,
@@ -40,18 +40,18 @@ impl Repository<'_> {
             "--get-regexp",
             r"^submodule\..*\.(path|url|update)$",
         ];
-        let list = match file {
-            Some(file) if !commits.is_empty() => {
-                let command = self.command(&[&["config", "--blob", file], &arguments[..]].concat());
-                let finished = self.run(command)?;
-                // Without a matching key, git fails and prints nothing.
-                if !finished.status.success() && !finished.stderr.is_empty() {
-                    return Err(self.failure(&finished));
-                }
-                String::from_utf8_lossy(&finished.stdout).into_owned()
+        let mut list = String::new();
+        if let Some(file) = file
+            && !commits.is_empty()
+        {
+            let command = self.command(&[&["config", "--blob", file], &arguments[..]].concat());
+            let finished = self.run(command)?;
+            // Without a matching key, git fails and prints nothing.
+            if !finished.status.success() && !finished.stderr.is_empty() {
+                return Err(self.failure(&finished));
             }
-            _ => String::new(),
-        };
+            list = String::from_utf8_lossy(&finished.stdout).into_owned();
+        }
         let mut sections = BTreeMap::<_, BTreeMap<_, _>>::new();
         for (key, value) in list.split('\0').filter_map(|entry| entry.split_once('\n')) {
             let Some((section, name)) = key.rsplit_once('.') else {
@@ -59,14 +59,14 @@ impl Repository<'_> {
             };
             sections.entry(section).or_default().insert(name, value);
         }
-        if sections.values().any(|section| {
-            section
-                .get("update")
-                .is_some_and(|update| update.starts_with('!'))
-        }) {
-            return Err(FetchError::git(format!(
-                "its {FILE_NAME} has git run a program to update a submodule"
-            )));
+        for section in sections.values() {
+            if let Some(update) = section.get("update")
+                && update.starts_with('!')
+            {
+                return Err(FetchError::git(format!(
+                    "its {FILE_NAME} has git run a program to update a submodule"
+                )));
+            }
         }
         let mut submodules = Vec::new();
         for (path, commit) in commits {

@@ -73,7 +73,8 @@ pub(super) fn write_package<'g>(
             return Err(FetchError::git(message));
         }
         for submodule in submodules {
-            let Some(submodule_address) = current.submodule(&submodule.url, &submodule.commit)
+            let Some(submodule_address) =
+                current.address_of_submodule(&submodule.url, &submodule.commit)
             else {
                 return Err(FetchError::git(format!(
                     "provlock does not pass the URL of its submodule {:?} to git",
@@ -129,7 +130,7 @@ impl Repository<'_> {
                 } = objects.write_entries(&entries, prefix, writer, bytes_left)?;
                 Ok((
                     commit,
-                    self.submodules(mapping.as_deref(), prefix, submodules)?,
+                    self.submodules_to_fetch(mapping.as_deref(), prefix, submodules)?,
                 ))
             },
         );

@@ -39,7 +39,7 @@ impl Session<'_> {
     ) -> Result<Resolved> {
         // 1. Read what the configuration requires.
         self.notify(Event::Reading);
-        let prepared = self.prepare_with(root, lock_file, options, None);
+        let prepared = self.prepare_with_lock_file(root, lock_file, options, None);
         self.notify_sources_read();
         let mut prepared = prepared?;
 

@@ -45,8 +45,11 @@ impl Session<'_> {
         prepared.map_err(|errors| found.name_in(errors))
     }
 
-    /// Refuses a named directory that is no root module, and reads a lock file without a
-    /// configuration beside it on its own. All others are read by [`Session::prepare_with`].
+    /// Reads an opened root module ([`Session::prepare_with_lock_file`]). A lock file without a
+    /// configuration beside it is left as it is, unless the user names the directory.
+    ///
+    /// # Errors
+    /// The user names a directory that is no root module, but a stack or above root modules.
     fn read_opened(
         &self,
         root: RootModule,
@@ -73,18 +76,18 @@ impl Session<'_> {
             return Ok(Prepared {
                 requirements,
                 warnings,
-                ..self.prepare_unread(root, lock_file, options)?
+                ..self.prepare_without_requirements(root, lock_file, options)?
             });
         }
         Ok(Prepared {
             warnings,
-            ..self.prepare_with(root, lock_file, options, upgrade)?
+            ..self.prepare_with_lock_file(root, lock_file, options, upgrade)?
         })
     }
 
     /// Reads the requirements of a root module, with a lock file that need not be the one on disk,
     /// and selects the modules that its calls request.
-    pub(super) fn prepare_with(
+    pub(super) fn prepare_with_lock_file(
         &self,
         mut root: RootModule,
         lock_file: LockFile,
@@ -95,7 +98,7 @@ impl Session<'_> {
         if let Some(refused) = root.refused.take() {
             return Err(refused.into());
         }
-        let prepared = self.prepare_unread(root, lock_file, options)?;
+        let prepared = self.prepare_without_requirements(root, lock_file, options)?;
         let Prepared {
             root,
             lock_file,
@@ -193,7 +196,7 @@ impl Session<'_> {
 
     /// Prepares a root module whose requirements are not read yet: selects its platforms and
     /// providers.
-    fn prepare_unread(
+    fn prepare_without_requirements(
         &self,
         root: RootModule,
         lock_file: LockFile,
@@ -210,7 +213,7 @@ impl Session<'_> {
             None => PlatformSelection::These(vec![Platform::current()]),
         };
         let (named_providers, requested_versions) =
-            resolve_specs(&options.providers, root.dialect)?;
+            resolve_named_providers(&options.providers, root.dialect)?;
         let mut minimum_age = None;
         if let Some(age) = options.min_age.or(root.settings.policy.min_age())
             && !age.is_zero()
@@ -268,8 +271,12 @@ fn add_recorded_constraints(requirements: &mut Requirements, lock_file: &LockFil
             continue;
         };
         let constraints = &entry.locked.constraints;
-        let known = requirement.constraints.terms();
-        if constraints.terms().iter().all(|term| known.contains(term)) {
+        let known_terms = requirement.constraints.terms();
+        let has_new_term = constraints
+            .terms()
+            .iter()
+            .any(|term| !known_terms.contains(term));
+        if !has_new_term {
             continue;
         }
         requirement.constraints = ConstraintList::merge([&requirement.constraints, constraints]);
@@ -286,8 +293,11 @@ fn add_recorded_constraints(requirements: &mut Requirements, lock_file: &LockFil
     }
 }
 
-/// The requested providers, some of them with a requested version.
-fn resolve_specs(
+/// The named providers by the rules of a dialect, and the versions with which some are named.
+///
+/// # Errors
+/// A provider is named with two different versions.
+fn resolve_named_providers(
     providers: &[ProviderSpec],
     dialect: Dialect,
 ) -> Result<(Vec<ProviderAddress>, BTreeMap<ProviderAddress, Version>)> {
@@ -299,8 +309,8 @@ fn resolve_specs(
         let Some(version) = provider.version() else {
             continue;
         };
-        let known = versions.entry(address).or_insert_with(|| version.clone());
-        if known != version {
+        let first_version = versions.entry(address).or_insert_with(|| version.clone());
+        if first_version != version {
             let address = provider.resolve(dialect);
             let message = format!("two different versions of {address} are requested");
             return Err(Diagnostic::error(Code::InvalidArgument, message).into());

@@ -269,7 +269,8 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         packages
     }
 
-    /// Keeps the existing package if a lock file records it, otherwise fetches it.
+    /// Keeps the existing package if a lock file records it, otherwise fetches it. `repeated` are
+    /// the archives that have the names of several platforms.
     ///
     /// # Errors
     /// The package is not authentic, or no lock file records it.

@@ -66,8 +66,12 @@ impl Session<'_> {
         if roots.is_empty() {
             return Ok(Mirrored::default());
         }
+
+        // 1. Read the lock files.
         let (releases, mut mirrored) = read_lock_files(self, roots, options);
         let number_of_warnings = mirrored.warnings.len();
+
+        // 2. Fill the mirror, and remove what no lock file names.
         match &options.target {
             MirrorTarget::Directory(path) => {
                 // A lock file that could not be read may name the packages that would be removed.

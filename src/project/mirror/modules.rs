@@ -325,7 +325,7 @@ fn recorded_package(
     locked: &LockedModule,
     module: Option<&FetchedModule>,
 ) -> Result<RecordedPackage> {
-    let name = locked::name(locked);
+    let name = locked::display_name(locked);
     let mut hashes = locked.hashes.iter();
     let Some(h1) = hashes.find(|hash| hash.is_well_formed_as(HashScheme::H1)) else {
         let message = format!("{name} is locked without an h1, which a mirror needs");

@@ -494,7 +494,7 @@ fn manifest_entry(call: &ModuleCall) -> Option<Installed> {
     }
     Some(Installed {
         key: call.key.clone(),
-        source: call.source.installed(),
+        source: call.source.manifest_text(),
         version,
         dir: directory.replace(std::path::MAIN_SEPARATOR, "/").into(),
     })

@@ -298,7 +298,7 @@ impl<'a> ModuleChoices<'a> {
         let mut planned_move = Move {
             subject: Subject::Module {
                 key: moving.call.key.clone(),
-                source: moving.call.source.recorded(),
+                source: moving.call.source.lock_file_text(),
             },
             locked,
             selected: VersionLabel::of_module(label),

@@ -52,7 +52,7 @@ pub(in crate::project) fn resolve_to_lock(
         ..call.clone()
     };
     // The lock file is committed, and would publish a secret in the address.
-    if Secrets::may_be_in(&call.source.recorded()) {
+    if Secrets::may_be_in(&call.source.lock_file_text()) {
         return Resolution::Skip(Some(
             call.at_call(secret_in_address_error(&module_name(&call.key))),
         ));
@@ -164,7 +164,7 @@ fn entry_of_call(
     }
     let (package, hashes) = identity?;
     Some(LockedModule {
-        source: requested.source.recorded(),
+        source: requested.source.lock_file_text(),
         version: module.version().cloned(),
         constraints,
         package,

@@ -190,7 +190,7 @@ impl Pins<'_> {
     fn add_edit(&mut self, call: &ModuleCall, locked: Option<&LockedModule>, edited: EditedCall) {
         if let Some(locked) = locked {
             let entry = LockedModule {
-                source: edited.requested.source.recorded(),
+                source: edited.requested.source.lock_file_text(),
                 constraints: edited.requested.constraints,
                 ..locked.clone()
             };

@@ -234,12 +234,16 @@ fn needs_old_packages(
         return false;
     }
     // Requests the new package, which is needed anyway.
-    !gets_as_many(number_of_h1, new, asked_for)
+    !new_entry_gets_as_many(number_of_h1, new, asked_for)
 }
 
 /// Whether the new entry gets as many hashes anyway, because the source reports hashes of packages
 /// that are not fetched. If the first needed package is unavailable, nothing else matters.
-fn gets_as_many(number_of_h1: usize, new: &ReleaseLookup<'_>, asked_for: &[Platform]) -> bool {
+fn new_entry_gets_as_many(
+    number_of_h1: usize,
+    new: &ReleaseLookup<'_>,
+    asked_for: &[Platform],
+) -> bool {
     let Some(platform) = asked_for.first() else {
         return false;
     };
@@ -261,15 +265,15 @@ fn gets_as_many(number_of_h1: usize, new: &ReleaseLookup<'_>, asked_for: &[Platf
 /// if a recorded `h1:` stays unexplained.
 fn fetch_evidence(
     recorded: &BTreeSet<Hash>,
-    old: &ReleaseLookup<'_>,
+    release: &ReleaseLookup<'_>,
     evidence: &mut ReleaseEvidence,
 ) -> Option<String> {
-    let platforms = match old.source.platforms(old.address, old.version) {
+    let platforms = match release.source.platforms(release.address, release.version) {
         Ok(platforms) => platforms,
         Err(error) => return Some(error.to_string()),
     };
     if let Some(platform) = platforms.first()
-        && let Some(published) = old.published(platform)
+        && let Some(published) = release.published(platform)
     {
         for (platform, hashes) in published.h1 {
             evidence
@@ -279,7 +283,7 @@ fn fetch_evidence(
                 .extend(hashes);
         }
     }
-    let errors = old.fetch_until_explained(recorded, &platforms, evidence);
+    let errors = release.fetch_until_explained(recorded, &platforms, evidence);
     if evidence.unexplained(recorded).is_empty() {
         return None;
     }

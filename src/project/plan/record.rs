@@ -111,8 +111,8 @@ impl<'a> Check<'a> {
         published: &RecordedEntry,
         mirror: Option<&'a str>,
     ) -> Self {
-        let confirmation = release.confirm(old_hashes, &published.packages);
-        let compared = release.compare(old_hashes, &published.packages);
+        let confirmation = release.find_confirmation(old_hashes, &published.packages);
+        let compared = release.compare_hashes(old_hashes, &published.packages);
 
         let old = by_scheme(old_hashes);
         let old_zh = old.zh.len();

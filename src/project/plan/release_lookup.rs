@@ -127,7 +127,11 @@ impl ReleaseLookup<'_> {
     /// Compares recorded hashes with the fetched packages. If none has a recorded hash and the
     /// entry has `h1:` hashes only, looks at the other packages of the release until one has: first
     /// in the report of the registry, then at packages that the cache knows, then at downloads.
-    pub(super) fn confirm(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> Confirmation {
+    pub(super) fn find_confirmation(
+        &self,
+        recorded: &BTreeSet<Hash>,
+        packages: &Packages,
+    ) -> Confirmation {
         if packages
             .values()
             .any(|package| recorded.iter().any(|hash| package.hashes.confirms(hash)))
@@ -217,7 +221,11 @@ impl ReleaseLookup<'_> {
     /// Compares recorded hashes with the packages of this run, and with other evidence if these do
     /// not have all of them. Fetches no package. Malformed hashes, which need no comparison, are
     /// omitted.
-    pub(super) fn compare(&self, recorded: &BTreeSet<Hash>, packages: &Packages) -> ComparedHashes {
+    pub(super) fn compare_hashes(
+        &self,
+        recorded: &BTreeSet<Hash>,
+        packages: &Packages,
+    ) -> ComparedHashes {
         let mut unseen = Vec::new();
         for hash in recorded {
             let mut packages = packages.values();

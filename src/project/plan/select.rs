@@ -65,7 +65,7 @@ pub(crate) fn select_versions<G>(
     let (_guard, threads) = prepare(&candidates);
     let results = parallel::map(candidates, threads, |candidate| {
         let available = candidate.read_available(request.source)?;
-        let search = Search {
+        let search = VersionSearch {
             candidate,
             available: &available,
             request,
@@ -224,13 +224,13 @@ impl SelectedProvider {
 }
 
 /// The search for a version of a provider.
-struct Search<'a> {
+struct VersionSearch<'a> {
     candidate: Candidate<'a>,
     available: &'a AvailableVersions,
     request: &'a LockRequest<'a>,
 }
 
-impl Search<'_> {
+impl VersionSearch<'_> {
     /// Selects a version that meets the constraints and the rules: the version that the user named,
     /// the locked version, or the newest.
     fn select_version(&self) -> Result<SelectedProvider> {
@@ -560,7 +560,7 @@ impl Search<'_> {
         let candidate = &self.candidate;
         let version = selected.version.clone();
         let release = self.request.release_lookup(candidate.address, &version);
-        let compared = release.compare(&old.hashes, &Packages::new());
+        let compared = release.compare_hashes(&old.hashes, &Packages::new());
         let warning = unpublished_warning(candidate, &version, &compared.unpublished);
         selected.warnings.extend(warning);
         selected.counts = UnconfirmedHashes::of(&compared);
