@@ -40,7 +40,7 @@ impl TerragruntUnit {
     /// symbolic links; `None` without a `terragrunt.hcl`, or if it is only included by units below.
     pub(in crate::project) fn open(
         tree: &Tree,
-        root: &Path,
+        shown: &Path,
         absolute: &Path,
         environment: &Environment,
     ) -> Option<Self> {
@@ -49,14 +49,14 @@ impl TerragruntUnit {
         }
         // Terragrunt looks for files in the directories above, but not outside of the repository.
         let top = repository::top_or_current(absolute, environment);
-        let repository = Repository::open_from(tree, &top, root).ok()?;
+        let repository = Repository::open_from(tree, &top, shown).ok()?;
         let read = terragrunt::read_or_unknown(absolute, &repository, &environment.variables);
         // Such a file only has the common settings of other units, and nothing is run there.
         if read.is_parent(tree) {
             return None;
         }
         Some(Self {
-            root: root.to_owned(),
+            root: shown.to_owned(),
             repository,
             read,
             is_locked_where_generated: false,
@@ -91,9 +91,12 @@ impl TerragruntUnit {
     ) -> Result<Self> {
         let directory = package.path()?;
         let shown = package.shown_path();
-        let repository = stacks.repository();
-        let (repository, mut read) =
-            unit.read(&directory, Some(&shown), repository, stacks.variables());
+        let (repository, mut read) = unit.read(
+            &directory,
+            Some(&shown),
+            stacks.repository(),
+            stacks.variables(),
+        );
         if let Ok(UnitSource::Local(module)) = &read.source
             && repository.is_in_package(module)
         {
