@@ -195,38 +195,38 @@ impl TerragruntUnit {
         // The module of a remote source is a call of the unit.
         let mut call = self.call(options.dialect);
         let mut module = None;
-        let mut missing = Diagnostics::default();
+        let mut module_errors = Diagnostics::default();
         if let Some(call) = &mut call {
             match fetch_module(call, options, modules, resolver) {
                 Ok(fetched) => {
                     call.module.clone_from(&fetched);
                     module = fetched;
                 }
-                Err(errors) => missing = errors.map(|error| self.at_source(error)),
+                Err(errors) => module_errors = errors.map(|error| self.at_source(error)),
             }
         }
         let is_remote = matches!(self.read.source, Ok(UnitSource::Remote(_)));
-        if is_remote && module.is_none() && missing.is_empty() {
-            missing.push(self.missing_module(options.allow_missing_modules));
+        if is_remote && module.is_none() && module_errors.is_empty() {
+            module_errors.push(self.missing_module(options.allow_missing_modules));
         }
 
         let (files, unknown) = self.working_files(module)?;
         let source = RootSource::Files(&files);
         let read = configuration::read_resolved(source, options, modules, resolver, required);
         // A replaced package is an error, not a missing module.
-        let is_replaced = missing
+        let is_replaced = module_errors
             .iter()
             .any(|error| error.code == Code::ModuleReplaced);
-        if is_replaced || (!options.allow_missing_modules && !missing.is_empty()) {
-            missing.extend(read.err().into_iter().flatten());
-            return Err(missing);
+        if is_replaced || (!options.allow_missing_modules && !module_errors.is_empty()) {
+            module_errors.extend(read.err().into_iter().flatten());
+            return Err(module_errors);
         }
         let mut requirements = read?;
         if let Some(storage) = &self.read.storage {
             storage.add_to(&mut requirements.storages);
         }
 
-        let mut is_module_unknown = !missing.is_empty();
+        let mut is_module_unknown = !module_errors.is_empty();
         if is_module_unknown
             && let Some(call) = &call
             && let Some(request) = call.request()
@@ -240,7 +240,7 @@ impl TerragruntUnit {
             self.add_unknown_module(&mut requirements, location);
         }
         self.add_unknown_parts(&mut requirements, &unknown);
-        for mut warning in missing {
+        for mut warning in module_errors {
             if warning.code != Code::OutsideRepository {
                 warning.severity = Severity::Warning;
                 warning.code = Code::ModuleNotInstalled;
@@ -349,20 +349,8 @@ impl TerragruntUnit {
             package.as_ref().map(|(path, shown)| (&**path, &**shown)),
         );
 
+        let module = self.module_path(fetched);
         let mut source = None;
-        let module = match &read.source {
-            Ok(UnitSource::Unit) if self.package.is_some() => {
-                self.package.clone().map(ModulePath::Package)
-            }
-            Ok(UnitSource::Local(module)) if repository.tree().is_dir(module) => {
-                Some(ModulePath::Directory(repository.shown_path(module)))
-            }
-            Ok(UnitSource::Unit | UnitSource::Local(_)) => {
-                Some(ModulePath::Directory(root.clone()))
-            }
-            Ok(UnitSource::Remote(_)) => fetched.map(ModulePath::Package),
-            Err(_) => None,
-        };
         if let Some(ModulePath::Package(_)) = module {
             source.clone_from(&read.source_location);
         }
@@ -393,6 +381,24 @@ impl TerragruntUnit {
             },
         };
         Ok((files, unknown))
+    }
+
+    /// The module from which the paths of called modules start, where `fetched` is the module of a
+    /// remote source; `None` if it was not fetched, or the source is not known.
+    fn module_path(&self, fetched: Option<FetchedModule>) -> Option<ModulePath> {
+        match &self.read.source {
+            Ok(UnitSource::Unit) if self.package.is_some() => {
+                self.package.clone().map(ModulePath::Package)
+            }
+            Ok(UnitSource::Local(module)) if self.repository.tree().is_dir(module) => {
+                Some(ModulePath::Directory(self.repository.shown_path(module)))
+            }
+            Ok(UnitSource::Unit | UnitSource::Local(_)) => {
+                Some(ModulePath::Directory(self.root.clone()))
+            }
+            Ok(UnitSource::Remote(_)) => fetched.map(ModulePath::Package),
+            Err(_) => None,
+        }
     }
 
     /// The error for a missing module.
