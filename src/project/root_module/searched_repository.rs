@@ -232,7 +232,7 @@ impl SearchedRepository {
 
     /// The dialect of the lock files that are nearest to a root module's directory
     /// ([`nearest_dialect`]).
-    pub(in crate::project) fn nearest_lock_files(&self, root: &Path) -> Option<Dialect> {
+    pub(in crate::project) fn dialect_of_nearest_lock_files(&self, root: &Path) -> Option<Dialect> {
         let paths = self.lock_file_paths.get_or_init(|| self.lock_files());
         let lock_files = paths.iter().map(PathBuf::as_path);
         nearest_dialect(&self.top, root, lock_files, |path| {
@@ -297,8 +297,8 @@ impl SearchedRepository {
         }
     }
 
-    /// Whether a tracked file contains the name of OpenTofu. Files near the top are read first,
-    /// until a limit.
+    /// Whether a tracked file contains the name of OpenTofu. Files are read until a limit, first
+    /// the files near the top. Files that are too large are skipped.
     fn files_mention_tofu(&self, tracked: &[PathBuf]) -> bool {
         // The files nearest to the top come first: there are the CI files and READMEs that name the
         // tool.
@@ -338,14 +338,14 @@ pub(in crate::project) fn nearest_dialect<'a>(
     top: &Path,
     root: &Path,
     lock_files: impl Iterator<Item = &'a Path>,
-    dialect: impl Fn(&Path) -> Option<Dialect>,
+    dialect_of: impl Fn(&Path) -> Option<Dialect>,
 ) -> Option<Dialect> {
-    let mut others = Vec::new();
+    let mut directories = Vec::new();
     for lock_file in lock_files {
         if let Some(directory) = lock_file.parent()
             && directory != root
         {
-            others.push(directory);
+            directories.push(directory);
         }
     }
     let mut around = root;
@@ -359,9 +359,11 @@ pub(in crate::project) fn nearest_dialect<'a>(
         if !ancestor.starts_with(top) {
             break;
         }
-        let mut nearest = others.clone();
+        let mut nearest = directories.clone();
         nearest.retain(|directory| directory.starts_with(ancestor));
-        let distances = nearest.iter().map(|other| distance(ancestor, other));
+        let distances = nearest
+            .iter()
+            .map(|directory| distance(ancestor, directory));
         let Some(least) = distances.min() else {
             continue;
         };
@@ -370,7 +372,7 @@ pub(in crate::project) fn nearest_dialect<'a>(
 
         let mut dialects = BTreeSet::new();
         for directory in nearest {
-            dialects.extend(dialect(&directory.join(LOCK_FILE_NAME)));
+            dialects.extend(dialect_of(&directory.join(LOCK_FILE_NAME)));
         }
         // Lock files that determine no dialect say nothing about the root module.
         match dialects.len() {

@@ -27,7 +27,7 @@ impl Session<'_> {
             return (Dialect::Tofu, DialectReason::TofuFiles);
         }
         let repository = self.repositories.around(canonical, &self.environment);
-        if let Some(dialect) = repository.nearest_lock_files(canonical) {
+        if let Some(dialect) = repository.dialect_of_nearest_lock_files(canonical) {
             return (dialect, DialectReason::OtherLockFiles);
         }
         match self.guess_dialect(repository.tofu_mentions(None)) {
