@@ -67,7 +67,7 @@ impl ConfigFile {
 
 /// An error about a place in a CLI configuration file.
 pub(super) fn invalid(message: impl Into<String>, location: Location) -> Diagnostic {
-    Diagnostic::error(Code::InvalidCliConfiguration, message).at(location, "")
+    Diagnostic::error(Code::InvalidCliConfiguration, message).at_location(location)
 }
 
 /// Reads a text file of at most [`SIZE_LIMIT`] bytes.

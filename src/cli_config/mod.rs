@@ -369,7 +369,7 @@ impl<'a> Loader<'a> {
             let warning = Diagnostic::warning(Code::CredentialsHelper, message);
             self.config.warnings.push(
                 warning
-                    .at(helper.location.clone(), "")
+                    .at_location(helper.location.clone())
                     .note(format!("searched {}", searched.join(", "))),
             );
         }

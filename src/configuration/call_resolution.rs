@@ -177,8 +177,8 @@ impl Walk<'_> {
                 }
             }
         };
-        let error =
-            Diagnostic::error(Code::InvalidConfiguration, problem).at(written.location.clone(), "");
+        let error = Diagnostic::error(Code::InvalidConfiguration, problem)
+            .at_location(written.location.clone());
         self.errors.push(calling.caller.with_own_call(error));
         None
     }

@@ -539,7 +539,7 @@ pub(super) fn implied_provider(
     ProviderAddress::implied(name, dialect).map_err(|error| {
         let message = format!("{name:?} cannot be the name of a provider: {error}");
         Diagnostic::error(Code::InvalidConfiguration, message)
-            .at(location.clone(), "")
+            .at_location(location.clone())
             .into()
     })
 }

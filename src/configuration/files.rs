@@ -92,7 +92,7 @@ impl Texts {
             let start = Location::new(&source_file(String::new()), 0..0);
             let message = format!("{} is UTF-16 text, and HCL is UTF-8", shown.display());
             return Err(Diagnostic::error(Code::InvalidConfiguration, message)
-                .at(start, "")
+                .at_location(start)
                 .help(SAVE_AS_UTF8)
                 .into());
         }

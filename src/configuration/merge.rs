@@ -85,7 +85,7 @@ impl<T> Table<T> {
             }
         };
         let error = Diagnostic::error(Code::InvalidConfiguration, message);
-        Err(Box::new(error.at(location.clone(), "")))
+        Err(Box::new(error.at_location(location.clone())))
     }
 }
 

@@ -284,7 +284,7 @@ impl Module {
                         Code::InvalidConfiguration,
                         format!("{} has no source", module_name(&call.name)),
                     )
-                    .at(call.location, ""),
+                    .at_location(call.location),
                 ),
                 _ => module.calls.push(call),
             }

@@ -95,7 +95,7 @@ fn refusal(
         declaration.constraints
     );
     let warning = Diagnostic::warning(Code::VersionOutsideConstraints, message);
-    Box::new(warning.at(written.clone(), ""))
+    Box::new(warning.at_location(written.clone()))
 }
 
 /// The text between the quotes of a constraint that may be edited, or why it may not be.

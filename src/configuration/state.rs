@@ -226,7 +226,7 @@ impl State {
             format!("the state in {path} was not read: {why}")
         });
         let warning = Diagnostic::warning(Code::StateNotRead, message)
-            .at(Location::of_file(path), "")
+            .at_location(Location::of_file(path))
             .help("init installs the providers that it needs; check that the lock file has them");
         self.warnings.push(warning);
     }

@@ -182,7 +182,7 @@ mod tests {
         let mut merged = Collector::default();
         for line in 0..5_000 {
             let place = Location::of_file(std::path::Path::new(&format!("{line}.tf")));
-            merged.merge(about("the same").at(place, ""));
+            merged.merge(about("the same").at_location(place));
         }
         for number in 0..5_000 {
             merged.merge(about(&format!("number {number}")));

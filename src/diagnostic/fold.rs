@@ -102,7 +102,7 @@ mod tests {
             .and_names("platform", platforms.iter().map(|name| (*name).to_owned()))
             .and_text(" is recorded");
         Diagnostic::finding(Code::PlatformMissing, pattern)
-            .at(Location::of_file(provider), "")
+            .at_location(Location::of_file(provider))
             .help("lock")
     }
 

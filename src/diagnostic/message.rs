@@ -264,6 +264,18 @@ impl Diagnostic {
         self
     }
 
+    /// Adds a location that the message explains.
+    #[must_use]
+    pub fn at_location(self, location: Location) -> Self {
+        self.at(location, "")
+    }
+
+    /// Adds locations that the message explains.
+    #[must_use]
+    pub fn at_each_location<'a>(self, locations: impl IntoIterator<Item = &'a Location>) -> Self {
+        self.at_each(locations, "")
+    }
+
     /// Adds places with the same words.
     #[must_use]
     pub fn at_each<'a>(self, places: impl IntoIterator<Item = &'a Location>, text: &str) -> Self {

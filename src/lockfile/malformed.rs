@@ -11,7 +11,7 @@ pub(crate) fn malformed_hash<T: EntryKind>(hash: &Hash, location: &Location) -> 
     let form = hash.scheme().form();
     let message = format!("the hash {hash} cannot match any package: it is not {form}");
     Diagnostic::finding(Code::MalformedHash, message)
-        .at(location.clone(), "")
+        .at_location(location.clone())
         .help(Help::text("remove the hash, then run: ").and(T::remedy()))
 }
 

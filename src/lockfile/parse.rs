@@ -359,7 +359,7 @@ impl<T: EntryKind> Reader<T> {
             let message =
                 format!("{name} blocks in a lock file have no meaning yet; this one is ignored");
             let location = self.problems.location(span);
-            let warning = Diagnostic::warning(Code::LockFileSyntax, message).at(location, "");
+            let warning = Diagnostic::warning(Code::LockFileSyntax, message).at_location(location);
             self.problems
                 .diagnostics
                 .push(warning.help("remove the block"));
@@ -428,8 +428,8 @@ impl<T: EntryKind> Reader<T> {
                 .report_syntax_error(span, format!("unknown attribute {unknown}: {expected}"));
         }
         let message = format!("unknown attribute {unknown} is ignored: {expected}");
-        let warning =
-            Diagnostic::warning(Code::LockFileSyntax, message).at(self.problems.location(span), "");
+        let warning = Diagnostic::warning(Code::LockFileSyntax, message)
+            .at_location(self.problems.location(span));
         let help = "a newer provlock may have written it; correct or remove it if it is a mistake";
         self.problems.diagnostics.push(warning.help(help));
     }

@@ -86,8 +86,11 @@ impl Problems {
         help: impl Into<Help>,
     ) {
         let location = self.location(span);
-        self.diagnostics
-            .push(Diagnostic::error(code, message).at(location, "").help(help));
+        self.diagnostics.push(
+            Diagnostic::error(code, message)
+                .at_location(location)
+                .help(help),
+        );
     }
 
     pub(super) fn report_syntax_error(&mut self, span: Range<usize>, message: impl Into<String>) {

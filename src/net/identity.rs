@@ -101,7 +101,7 @@ fn read(certificate: &ClientCertificate) -> std::result::Result<Identity, String
 fn unusable(host: &Hostname, certificate: &ClientCertificate, why: &str) -> Diagnostics {
     let message = format!("the client certificate for {host} cannot be used: {why}");
     let error = Diagnostic::error(Code::InvalidCliConfiguration, message)
-        .at(certificate.location.clone(), "");
+        .at_location(certificate.location.clone());
     let help = format!(
         "make sure that {} and {} are PEM files with the certificate and its key",
         certificate.certificate.display(),

@@ -226,7 +226,7 @@ fn platforms_without_package(
 }
 
 fn invalid(source: &Arc<SourceFile>, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Code::InvalidArgument, message).at(Location::new(source, span), "")
+    Diagnostic::error(Code::InvalidArgument, message).at_location(Location::new(source, span))
 }
 
 /// The key that serde's message about an unknown one proposes best: ``unknown field `platform`,

@@ -322,7 +322,8 @@ impl Settings {
 fn not_topmost(table: &CacheTable, above: &Path) -> Diagnostic {
     let message =
         "[cache] may only be in the topmost provlock.toml, since it decides which keys are trusted";
-    let error = Diagnostic::error(Code::InvalidArgument, message).at(table.location.clone(), "");
+    let error =
+        Diagnostic::error(Code::InvalidArgument, message).at_location(table.location.clone());
     error.help(format!("move [cache] to {}", above.display()))
 }
 

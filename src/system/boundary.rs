@@ -108,7 +108,7 @@ pub fn outside_error(shown: &Path) -> Diagnostic {
         format!("{path} leads out of the repository, so it was not read")
     });
     Diagnostic::finding(Code::OutsideRepository, message)
-        .at(Location::of_file(shown), "")
+        .at_location(Location::of_file(shown))
         .help(help())
 }
 

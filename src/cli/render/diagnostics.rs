@@ -263,7 +263,7 @@ mod tests {
                         44 | second\n   | ^^^^^^ here";
         assert_eq!(render(&both), expected);
         let end = Diagnostic::error(Code::Io, "end")
-            .at(Location::new(&file, file.text.len()..file.text.len()), "");
+            .at_location(Location::new(&file, file.text.len()..file.text.len()));
         assert_eq!(
             render(&end),
             "error[io]: end\n  --> main.tf:44:8\n   |\n44 | second\n   |       ^"
@@ -312,7 +312,8 @@ mod tests {
         let file = SourceFile::new("main.tf", "a\n".repeat(200));
         let other = SourceFile::new("other.tf", "a\n");
         let at = |file, line: usize| {
-            Diagnostic::error(Code::Io, "no").at(Location::new(file, 2 * line..2 * line + 1), "")
+            Diagnostic::error(Code::Io, "no")
+                .at_location(Location::new(file, 2 * line..2 * line + 1))
         };
         let mut list: Vec<_> = (0..102).map(|line| at(&file, line)).collect();
         list.push(at(&other, 0));

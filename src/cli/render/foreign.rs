@@ -382,7 +382,7 @@ mod tests {
     fn positions_omitted_here_or_before_are_one_number() {
         let place = |line: usize| Location::of_file(format!("{line}.tf"));
         let error = (0..MOST_PARTS + 2).fold(Diagnostic::error(Code::Io, "no"), |error, line| {
-            error.at(place(line), "")
+            error.at_location(place(line))
         });
         let shown = safe_to_show(
             &Diagnostic {

@@ -163,7 +163,7 @@ mod tests {
     fn text_of_a_finding_neither_ends_nor_starts_a_command() {
         let file = SourceFile::new("a,b:c/.terraform.lock.hcl", "x\n  y\n");
         let finding = Diagnostic::warning(Code::Downgrade, "50% off\r\n::error::boo")
-            .at(Location::new(&file, 4..5), "")
+            .at_location(Location::new(&file, 4..5))
             .help("run this");
         let root = VerifiedRoot {
             lock_path: "a,b:c/.terraform.lock.hcl".into(),

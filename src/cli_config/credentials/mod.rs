@@ -200,7 +200,7 @@ impl Credentials {
                 config.name
             );
             return Err(Diagnostic::error(Code::CredentialsHelper, message)
-                .at(config.location.clone(), "")
+                .at_location(config.location.clone())
                 .into());
         }
         let Some(path) = self.file.clone() else {

@@ -21,5 +21,5 @@ pub(super) use content::{AttributeNames, Block, BlockSchema, Content, Schema};
 /// Converts a syntax error for users.
 pub(super) fn diagnose(file: &Arc<SourceFile>, fault: Fault) -> Diagnostic {
     Diagnostic::error(Code::InvalidConfiguration, fault.message)
-        .at(Location::new(file, fault.span), "")
+        .at_location(Location::new(file, fault.span))
 }

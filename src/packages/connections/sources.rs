@@ -207,7 +207,7 @@ impl Methods<'_> {
             MethodKind::Unknown(name) => {
                 let message = format!("unknown installation method {name:?}");
                 let error = Diagnostic::error(Code::InvalidCliConfiguration, message)
-                    .at(method.location.clone(), "");
+                    .at_location(method.location.clone());
                 Err(error
                     .help("use direct, filesystem_mirror, network_mirror or oci_mirror")
                     .into())

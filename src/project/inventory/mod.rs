@@ -334,7 +334,7 @@ fn lookalike_errors(
     let mut errors = Vec::new();
     for entry in lock_file.entries() {
         if let Some(error) = finding_imitation(&entry.address, policy, root.dialect, None) {
-            errors.push(error.at(entry.block.clone(), "").about(&entry.address));
+            errors.push(error.at_location(entry.block.clone()).about(&entry.address));
         }
     }
     // A provider with an entry was examined above, and is shown there.

@@ -261,7 +261,7 @@ impl<'a> ModuleChoices<'a> {
                 choice.label
             );
             let warning = Diagnostic::warning(Code::VersionOutsideConstraints, message)
-                .at(choices.constraint.location.clone(), "");
+                .at_location(choices.constraint.location.clone());
             self.plan.warnings.push(warning);
         }
         let Some((choice, edited)) = selected else {

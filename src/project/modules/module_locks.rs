@@ -189,7 +189,7 @@ fn input_errors(requirements: &Requirements) -> Diagnostics {
             .and(RunOption::SetVariable);
         errors.push(
             Diagnostic::error(Code::InvalidConfiguration, message)
-                .at_each(&call.locations, "")
+                .at_each_location(&call.locations)
                 .help(help),
         );
     }

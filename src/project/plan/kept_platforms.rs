@@ -164,7 +164,7 @@ impl KeptPlatforms {
             .lock_file
             .entry(candidate.address)
             .map(|entry| &entry.block);
-        let mut error = Diagnostic::error(Code::PlatformNotKnown, message).at_each(entry, "");
+        let mut error = Diagnostic::error(Code::PlatformNotKnown, message).at_each_location(entry);
         let unknown = match self.unexplained {
             0 => None,
             1 => Some("1 hash is for an unknown platform".to_owned()),

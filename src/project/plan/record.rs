@@ -330,11 +330,10 @@ fn unconfirmed_warning(
             Help::text("lock all platforms that your team uses, then review: ")
                 .and(Remedy::verify_online()),
         );
-    warning.at_each(
+    warning.at_each_location(
         candidate
             .lock_file
             .entry(candidate.address)
             .map(|entry| &entry.block),
-        "",
     )
 }

@@ -88,7 +88,7 @@ pub(in crate::project) fn fail_if_texts_differ<T>(
         let old = file.text.get(span.clone()).unwrap_or_default();
         let message = format!("\"{old}\" cannot be rewritten for all root modules that share it");
         let error = Diagnostic::error(Code::VersionOutsideConstraints, message)
-            .at(first.location.clone(), "")
+            .at_location(first.location.clone())
             .note(format!("{} needs \"{}\" here", paths[*root].display(), first.new))
             .note(format!("{} needs \"{}\" here", paths[*other_root].display(), other.new))
             .help("select the same version for all of them: name it, or change the constraint that holds one back");

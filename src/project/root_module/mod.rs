@@ -415,7 +415,7 @@ impl RootModule {
             format!("there is {content} beside {path}, so it was {outcome}")
         });
         let mut warning = Diagnostic::finding(Code::NoConfiguration, message)
-            .at(Location::of_file(path), "")
+            .at_location(Location::of_file(path))
             .help(help);
         if let Some(unknown) = &self.unknown_unit {
             warning = match &unknown.location {

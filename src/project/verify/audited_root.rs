@@ -101,7 +101,7 @@ impl<'a> Named<'a> {
         let points_at_source = is_about_address(finding.code);
         let others = take(&mut finding.labels);
         if let Some(entry) = self.entry {
-            finding = finding.at(entry.block.clone(), "");
+            finding = finding.at_location(entry.block.clone());
         }
         let requirement = self.requirement.into_iter();
         for declaration in requirement.flat_map(|requirement| &requirement.declarations) {
@@ -479,7 +479,7 @@ pub(super) fn finding_at(
     message: impl Into<Message>,
     location: &Location,
 ) -> Diagnostic {
-    Diagnostic::finding(code, message).at(location.clone(), "")
+    Diagnostic::finding(code, message).at_location(location.clone())
 }
 
 /// Whether findings with this code are about a provider's address, rather than its version or

@@ -58,8 +58,8 @@ fn finding_unreadable_base<T: EntryKind>(base: &BaseLockFile<'_, T>) -> Option<D
     let message = Message::naming(&base.path, |path| {
         format!("the change of {path} was not checked: the old file cannot be read")
     });
-    let mut warning =
-        Diagnostic::warning(Code::LockFileSyntax, message).at(Location::of_file(&base.path), "");
+    let mut warning = Diagnostic::warning(Code::LockFileSyntax, message)
+        .at_location(Location::of_file(&base.path));
     if is_lfs_pointer(base.bytes) {
         if !base.is_altered {
             return None;
@@ -209,7 +209,7 @@ fn finding_host_changed(
     let message = format!("{previous} was replaced by {}", change.address);
     let help = "make sure that the new host is intended; it serves different packages";
     let finding = Diagnostic::publisher_added(Reason::HostChanged, message);
-    Some(finding.at(entry.block.clone(), "").help(help))
+    Some(finding.at_location(entry.block.clone()).help(help))
 }
 
 /// The constraints of the configuration that exclude the old version of an entry and not the new
@@ -251,7 +251,7 @@ fn finding_entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Optio
         old.version
     );
     let lock_file = Location::of_file(&root.module.lock_path);
-    let error = Diagnostic::not_decided(Reason::EntryRemoved, message).at(lock_file, "");
+    let error = Diagnostic::not_decided(Reason::EntryRemoved, message).at_location(lock_file);
     Some(
         error
             .about(&change.address)

@@ -175,7 +175,7 @@ fn finding_about(change: &ReviewedChange, effect: &Effect, paths: &[&Path]) -> D
             let message = format!("{names} {verb} from the base, which {verb_phrase}");
             let help = Help::text("review the change; an owner allows it with ");
             Diagnostic::not_decided(Reason::FileNotRead, message)
-                .at_each(&locations, "")
+                .at_each_location(&locations)
                 .help(help.and(RunOption::Warn(Code::NotDecided)))
         }
     }

@@ -343,7 +343,7 @@ fn finding_state_moved(message: String, location: Location) -> Diagnostic {
     let note = "init installs the providers that the state needs, without hashes of the lock file";
     let help = Help::text("if this is intended, an owner allows it with ");
     Diagnostic::not_decided(Reason::StateMoved, message)
-        .at(location, "")
+        .at_location(location)
         .note(note)
         .help(help.and(RunOption::Warn(Code::NotDecided)))
 }

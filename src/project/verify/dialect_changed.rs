@@ -47,7 +47,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let help =
         Help::text("if this is intended, set the dialect in provlock.toml first, or pass it with ");
     let finding = Diagnostic::not_decided(Reason::DialectChanged, message)
-        .at(Location::of_file(lock_path), "")
+        .at_location(Location::of_file(lock_path))
         .help(help.and(RunOption::Dialect(dialect.other())));
     vec![finding]
 }

@@ -115,7 +115,7 @@ pub(super) fn draft(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     }
     let message = format!("{} is not read: its format is a draft", path.display());
     let warning =
-        Diagnostic::warning(Code::LockFileSyntax, message).at(Location::of_file(&path), "");
+        Diagnostic::warning(Code::LockFileSyntax, message).at_location(Location::of_file(&path));
     vec![warning.help(format!(
         "providers are checked by {LOCK_FILE_NAME}; remove the draft unless OpenTofu reads it"
     ))]
@@ -212,7 +212,7 @@ fn finding_ignored_file(path: &Path, name: &str) -> Diagnostic {
 fn about_file(path: &Path, name: &str, what: &str) -> Diagnostic {
     let message = format!("{what} {}", path.display());
     let finding =
-        Diagnostic::finding(Code::UntrackedLockFile, message).at(Location::of_file(path), "");
+        Diagnostic::finding(Code::UntrackedLockFile, message).at_location(Location::of_file(path));
     finding.with_shared_message(format!("{what} {name}"))
 }
 

@@ -89,8 +89,8 @@ fn finding_not_installed(absent: &[InstalledCopy<'_>], top: &Path) -> Option<Dia
     );
     let verb = if absent.len() == 1 { "is" } else { "are" };
     let message = Message::naming(top, |top| format!("{names} {verb} not installed in {top}"));
-    let warning =
-        Diagnostic::finding(Code::ModuleNotInstalled, message).at(first.entry.block.clone(), "");
+    let warning = Diagnostic::finding(Code::ModuleNotInstalled, message)
+        .at_location(first.entry.block.clone());
     Some(warning.help(reinstall_help()))
 }
 
@@ -175,7 +175,7 @@ fn finding_not_listed(copy: &InstalledCopy<'_>) -> Diagnostic {
     let message =
         format!("module \"{key}\" is not in the list of installed modules, so init fetches it");
     Diagnostic::finding(Code::ModuleNotInstalled, message)
-        .at(copy.entry.block.clone(), "")
+        .at_location(copy.entry.block.clone())
         .help(reinstall_help())
 }
 
@@ -188,7 +188,7 @@ fn elsewhere_message(key: &str, record: &Installed) -> String {
 
 fn finding_wrong_list(message: String, location: Location) -> Diagnostic {
     Diagnostic::finding(Code::ModuleDiffers, message)
-        .at(location, "")
+        .at_location(location)
         .help(reinstall_help())
 }
 
@@ -220,7 +220,7 @@ fn finding_uncalled_records(root: &AuditedRoot<'_>, manifest: &Manifest) -> Opti
         "the list of installed modules has {names}, which no call has, so it was not compared"
     );
     let warning = Diagnostic::finding(Code::ModuleNotCompared, message)
-        .at(Location::of_file(&root.module.module_lock_path), "")
+        .at_location(Location::of_file(&root.module.module_lock_path))
         .help(reinstall_help());
     Some(warning)
 }
@@ -336,7 +336,7 @@ fn finding_partly_compared(copy: &InstalledCopy<'_>, files: &[String]) -> Diagno
         format!("module \"{key}\" is compared in part: {names} in {directory} {verb} not checked")
     });
     Diagnostic::finding(Code::ModuleNotCompared, message)
-        .at(entry.block.clone(), "")
+        .at_location(entry.block.clone())
         .note("a filter or an encoding in .gitattributes lets git change such a file when init checks it out")
         .help(Help::text("install the files of the commit with ").and(Remedy::Run(vec!["get".to_owned()])))
 }
@@ -359,7 +359,7 @@ fn finding_copy_differs(
         format!("module \"{key}\" is not installed as locked: {directory} {why}")
     });
     let mut error = Diagnostic::finding(Code::ModuleDiffers, message)
-        .at(copy.entry.block.clone(), "")
+        .at_location(copy.entry.block.clone())
         .note(format!("locked hash: {}", locked.join(", ")))
         .help(reinstall_help());
     if let Some(listing) = listing {

@@ -172,7 +172,8 @@ fn finding_about_call(lock_file: &ModuleLockFile, call: &ModuleCall) -> Option<D
             Code::ModuleLockStale => entry.source(),
             _ => entry.version(),
         };
-        let finding = Diagnostic::finding(refused.code, refused.message).at(location.clone(), "");
+        let finding =
+            Diagnostic::finding(refused.code, refused.message).at_location(location.clone());
         return Some(call.at_call(finding).help(Remedy::LockModules));
     }
     let recorded = &entry.locked.constraints;

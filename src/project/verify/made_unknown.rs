@@ -191,7 +191,7 @@ fn report_inputs(
         let input = &call.input.name;
         let message = format!("because of this change {input} decides from where {name} comes");
         let finding =
-            Diagnostic::not_decided(Reason::RunInput, message).at_each(&call.locations, "");
+            Diagnostic::not_decided(Reason::RunInput, message).at_each_location(&call.locations);
         let note = "a run with a different value uses a module that was not checked";
         let help = "write source and version as plain text, or compute them from locals";
         report.findings.push(finding.note(note).help(help));

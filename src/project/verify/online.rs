@@ -442,7 +442,7 @@ impl<'a> EntryCheck<'a> {
         let mut error = Diagnostic::finding(Code::HashNotPublished, message);
         for (hash, location) in &self.entry.hashes {
             if hashes.contains(hash) {
-                error = error.at(location.clone(), "");
+                error = error.at_location(location.clone());
             }
         }
         for list in lists {
@@ -659,7 +659,7 @@ impl<'a> EntryCheck<'a> {
     fn add_finding(&mut self, finding: Diagnostic) {
         self.result
             .findings
-            .push(finding.at(self.entry.version().clone(), ""));
+            .push(finding.at_location(self.entry.version().clone()));
     }
 
     /// Records why packages could not be fetched.
@@ -678,7 +678,7 @@ impl<'a> EntryCheck<'a> {
             &mut self.result.errors
         };
         for error in Diagnostics::from(error) {
-            let mut error = error.at(self.entry.version().clone(), "");
+            let mut error = error.at_location(self.entry.version().clone());
             if is_finding {
                 error.help.get_or_insert_with(|| {
                     "do not install this release; ask its publisher what happened".into()

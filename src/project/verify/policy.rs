@@ -94,7 +94,8 @@ pub(super) fn registry_data(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     }
 
     let results = parallel::map(providers, WAITING_REQUESTS, |named| {
-        let mut findings = registry_data.policy_violations(named.address, policy, dialect, online.source);
+        let mut findings =
+            registry_data.policy_violations(named.address, policy, dialect, online.source);
         findings.extend(registry_data.registry_warnings(named.address));
         (named, findings)
     });

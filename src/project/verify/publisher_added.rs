@@ -198,7 +198,7 @@ fn finding_source_added(
         finding.severity = Severity::Warning;
     }
     finding
-        .at(location.clone(), "")
+        .at_location(location.clone())
         .help("make sure that you trust the publisher")
 }
 

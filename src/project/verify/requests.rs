@@ -98,6 +98,6 @@ pub(super) fn not_requested(root: &AuditedRoot<'_>, entry: &Entry) -> Diagnostic
     let host = &entry.address.hostname;
     let message = format!("{name} was not checked: the base does not use {host}");
     Diagnostic::not_decided(Reason::UnknownPart, message)
-        .at(entry.block.clone(), "")
+        .at_location(entry.block.clone())
         .help(HELP)
 }

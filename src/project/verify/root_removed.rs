@@ -26,7 +26,7 @@ pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     }
     let message = "this change requires a version of Terraform that reads no lock file";
     let finding = Diagnostic::finding(Code::RootRemoved, message)
-        .at(Location::of_file(&root.module.lock_path), "");
+        .at_location(Location::of_file(&root.module.lock_path));
     vec![finding.help("require at least version 0.14 in required_version")]
 }
 
@@ -72,8 +72,8 @@ pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
                 shown.display(),
                 root.module.lock_path.display()
             );
-            let finding =
-                Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(shown), "");
+            let finding = Diagnostic::finding(Code::RootRemoved, message)
+                .at_location(Location::of_file(shown));
             findings
                 .push(finding.help("remove the pattern, so that remote runs use the lock file"));
         }

@@ -205,12 +205,13 @@ impl ReviewedChange {
                     ..finding
                 };
                 let keys = joined_with_and(&difference.stricter);
-                let note = note.at(location, "").note(format!("stricter: {keys}"));
+                let note = note.at_location(location).note(format!("stricter: {keys}"));
                 Some(note.help("make sure that later changes can meet it"))
             }
             difference => {
                 let message = format!("{shown} {what}; {how}");
-                let mut error = Diagnostic::finding(Code::PolicyChanged, message).at(location, "");
+                let mut error =
+                    Diagnostic::finding(Code::PolicyChanged, message).at_location(location);
                 if let Some(difference) = difference {
                     let keys = joined_with_and(&difference.looser);
                     error = error.note(format!("may allow more: {keys}"));

@@ -221,7 +221,7 @@ fn finding_ignored_lock_files(rule: &Location, roots: &[IndexedRoot<'_>]) -> Dia
     };
     let help = Help::text(format!("{undo}, run ")).and(lock);
     let finding = Diagnostic::finding(Code::UntrackedLockFile, message)
-        .at(rule.clone(), "")
+        .at_location(rule.clone())
         .help(help.and_text(format!(", and add the lock {files} to git")));
     match roots {
         [only] => finding.in_root(&only.root.path, false),

@@ -49,7 +49,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         lock_file.display()
     );
     let mut warning = Diagnostic::finding(Code::SharedLockFile, message)
-        .at(Location::of_file(&root.module.lock_path), "");
+        .at_location(Location::of_file(&root.module.lock_path));
     for (requiring, addresses) in by_requiring.iter().take(MOST_NAMED) {
         warning = warning.note(format!(
             "required only by {requiring}: {}",

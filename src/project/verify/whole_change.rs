@@ -185,7 +185,8 @@ pub(super) fn finding_removed_lock_file(change: &ReviewedChange, path: &Path) ->
     } else {
         format!("the lock file {} was removed", shown.display())
     };
-    let finding = Diagnostic::finding(Code::RootRemoved, message).at(Location::of_file(shown), "");
+    let finding =
+        Diagnostic::finding(Code::RootRemoved, message).at_location(Location::of_file(shown));
     finding.help(owner_allows(
         "restore it; if this is intended",
         Code::RootRemoved,
@@ -227,7 +228,7 @@ fn link_added(change: &ReviewedChange, link: &Path) -> Diagnostic {
     );
     let help = "check the directory behind the link under its own path; if the link is intended";
     Diagnostic::not_decided(Reason::LinkAdded, message)
-        .at(Location::of_file(shown), "")
+        .at_location(Location::of_file(shown))
         .help(owner_allows(help, Code::NotDecided))
 }
 
@@ -263,7 +264,7 @@ fn finding_case_variants(change: &ReviewedChange) -> Option<Diagnostic> {
     let locations: Vec<_> = shown.iter().map(Location::of_file).collect();
     let note = "file systems of macOS and Windows ignore case, so that it takes the place of the other file there";
     let finding = Diagnostic::not_decided(Reason::CaseVariant, message)
-        .at_each(&locations, "")
+        .at_each_location(&locations)
         .note(note)
         .help("rename or remove it");
     Some(finding)
