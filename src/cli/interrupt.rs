@@ -3,20 +3,18 @@
 
 use provlock::system::stop;
 
-/// Delays signals until files have been replaced, and then calls `say`, which informs the user.
+/// Delays signals until files have been replaced, and then calls `report`, which informs the user.
 /// Signals that cannot be handled end the program at once.
 #[cfg(unix)]
-pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
+pub(crate) fn handle_signals(report: impl Fn() + Send + 'static) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
     let ignored = ignored_signals();
+    let mut handled = vec![SIGINT, SIGTERM, SIGHUP, SIGQUIT];
     // Such a signal was ignored on purpose before the program started, as by `nohup`.
-    let is_ignored = |signal: &i32| ignored >> (signal - 1) & 1 == 1;
-    let handled = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
-        .into_iter()
-        .filter(|signal| !is_ignored(signal));
+    handled.retain(|signal| ignored >> (signal - 1) & 1 == 0);
     let Ok(mut signals) = Signals::new(handled) else {
         return;
     };
@@ -24,8 +22,9 @@ pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
         .name("signals".to_owned())
         .spawn(move || {
             for signal in signals.forever() {
+                // No file is replaced from here on, and no helper started.
                 let _stopped = stop();
-                say();
+                report();
                 // A shell learns from the way a program ended that the user interrupted it.
                 let _ = emulate_default_handler(signal);
             }
@@ -50,15 +49,15 @@ fn ignored_signals() -> u64 {
     1 << (signal_hook::consts::SIGHUP - 1)
 }
 
-/// Delays Ctrl-C until files have been replaced, and then calls `say`, which informs the user. If
-/// that cannot be arranged, Ctrl-C ends the program at once.
+/// Delays Ctrl-C until files have been replaced, and then calls `report`, which informs the user.
+/// If that cannot be arranged, Ctrl-C ends the program at once.
 #[cfg(windows)]
-pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
+pub(crate) fn handle_signals(report: impl Fn() + Send + 'static) {
     /// `STATUS_CONTROL_C_EXIT`, as the system ends programs.
     const CONTROL_C_EXIT: i32 = 0xC000_013A_u32.cast_signed();
     let _ = ctrlc::set_handler(move || {
         let _stopped = stop();
-        say();
+        report();
         std::process::exit(CONTROL_C_EXIT);
     });
 }

@@ -39,7 +39,7 @@ pub fn wait_for_writes() -> RwLockWriteGuard<'static, ()> {
 }
 
 /// Number of files that this process has written so far, without files in the cache.
-pub fn replaced() -> usize {
+pub fn number_replaced() -> usize {
     REPLACED.load(Ordering::Relaxed)
 }
 

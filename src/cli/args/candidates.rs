@@ -39,7 +39,8 @@ pub(crate) fn findings() -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// The providers that the root module requires or has locked, without any request.
+/// The providers that the root module requires or has locked, without any request. Empty if the
+/// root module cannot be opened.
 pub(crate) fn providers() -> Vec<CompletionCandidate> {
     let mut options = SessionOptions::default();
     // A completion is shown at once or not at all, and has no place for errors.
@@ -47,11 +48,12 @@ pub(crate) fn providers() -> Vec<CompletionCandidate> {
     let Ok(session) = Session::new(read_environment(&Secrets::default()), options) else {
         return Vec::new();
     };
-    let Ok(root) = session.open(&directory()) else {
+    let Ok(root) = session.open(&directory_of_chdir()) else {
         return Vec::new();
     };
     let mut help_by_address = BTreeMap::new();
-    if let Ok(requirements) = session.requirements(&root, false) {
+    let ignore_tests = false;
+    if let Ok(requirements) = session.requirements(&root, ignore_tests) {
         for address in requirements.providers.into_keys() {
             help_by_address.insert(address, None);
         }
@@ -69,7 +71,7 @@ pub(crate) fn providers() -> Vec<CompletionCandidate> {
 }
 
 /// The directory of `-C` on the command line that is being completed.
-fn directory() -> PathBuf {
+fn directory_of_chdir() -> PathBuf {
     let mut words = std::env::args_os();
     words
         .find(|word| word == "-C" || word == "--chdir")

@@ -53,24 +53,24 @@ const FLAGS: [(&str, &str); 5] = [
     ("upgrade", "to move to newer versions: provlock upgrade"),
 ];
 
-/// Returns the error about a word that users know from other tools, in place of `error`; `error`
-/// itself for other mistakes. `command` is built, and `words` are the words of the command line
-/// before `--`.
-pub(super) fn explained(error: Error, command: &Command, words: &[String]) -> Error {
+/// Returns the error about a flag or command that users know from other tools, in place of `error`;
+/// `error` itself for other mistakes. `command` is built, and `words` are the words of the command
+/// line before `--`.
+pub(super) fn explain_foreign_word(error: Error, command: &Command, words: &[String]) -> Error {
     if error.kind() == ErrorKind::InvalidSubcommand {
-        return of_command(error);
+        return explain_foreign_command(error);
     }
     let command = words
         .iter()
         .find_map(|word| command.find_subcommand(word))
         .unwrap_or(command);
     for word in words {
-        let (name, has_one_dash) = match (word.strip_prefix("--"), word.strip_prefix('-')) {
-            (Some(name), _) => (name, false),
-            (None, Some(name)) => (name, true),
-            (None, None) => continue,
+        let Some(flag) = word.strip_prefix('-') else {
+            continue;
         };
-        let name = name.split('=').next().unwrap_or_default();
+        let has_one_dash = !flag.starts_with('-');
+        let flag = flag.strip_prefix('-').unwrap_or(flag);
+        let name = flag.split('=').next().unwrap_or_default();
         // A letter after one dash is a flag of this program.
         if name.chars().count() < 2 {
             continue;
@@ -79,7 +79,7 @@ pub(super) fn explained(error: Error, command: &Command, words: &[String]) -> Er
             .get_arguments()
             .any(|argument: &Arg| argument.get_long() == Some(name));
         if is_flag && has_one_dash {
-            let mut unknown = unexpected(word, command);
+            let mut unknown = unexpected_argument_error(word, command);
             let flag = ContextValue::String(format!("--{name}"));
             unknown.insert(ContextKind::SuggestedArg, flag);
             return unknown;
@@ -88,11 +88,11 @@ pub(super) fn explained(error: Error, command: &Command, words: &[String]) -> Er
         if let Some((_, meaning)) = meaning
             && !is_flag
         {
-            return with_tip(unexpected(word, command), meaning);
+            return with_tip(unexpected_argument_error(word, command), meaning);
         }
         // Without the whole word an error would be about one of its letters.
         if has_one_dash && !is_flag && is_about_letter(&error, name) {
-            return unexpected(word, command);
+            return unexpected_argument_error(word, command);
         }
     }
     error
@@ -109,8 +109,8 @@ fn is_about_letter(error: &Error, name: &str) -> bool {
             .is_some_and(|letter| letter.chars().count() == 1 && name.contains(letter))
 }
 
-/// The error about a command that does not exist.
-fn of_command(mut error: Error) -> Error {
+/// Returns the error about a command that does not exist, with a tip if other tools have it.
+fn explain_foreign_command(mut error: Error) -> Error {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
@@ -124,7 +124,7 @@ fn of_command(mut error: Error) -> Error {
     }
 }
 
-fn unexpected(word: &str, command: &Command) -> Error {
+fn unexpected_argument_error(word: &str, command: &Command) -> Error {
     let mut error = Error::new(ErrorKind::UnknownArgument).with_cmd(command);
     let word = ContextValue::String(word.to_owned());
     error.insert(ContextKind::InvalidArg, word);

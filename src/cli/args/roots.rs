@@ -38,30 +38,36 @@ pub(crate) struct TargetArgs {
 
 impl RootArgs {
     /// Returns the selected root modules.
-    pub(crate) fn selection(&self, with_modules: bool) -> Selection {
+    pub(crate) fn selection(&self) -> Selection {
         Selection {
             paths: self.paths.clone(),
             recursive: self.recursive,
-            with_modules,
+            with_modules: false,
+        }
+    }
+
+    /// [`Self::selection`], in which a directory that only calls modules may be a root module.
+    pub(crate) fn selection_with_modules(&self) -> Selection {
+        Selection {
+            with_modules: true,
+            ..self.selection()
         }
     }
 }
 
 impl TargetArgs {
-    /// Separates paths from names, and returns the root modules with the rest.
+    /// Returns the selection of the root modules at the paths, and the names of providers and
+    /// modules.
     ///
     /// # Errors
-    /// See [`Targets::read`].
-    pub(crate) fn read(&self, with_modules: bool) -> Result<(Selection, Targets)> {
-        let mut targets = Targets::read(&self.targets)?;
-        let paths = std::mem::take(&mut targets.paths);
-        Ok((
-            Selection {
-                paths,
-                recursive: self.recursive,
-                with_modules,
-            },
-            targets,
-        ))
+    /// See [`Targets::parse`].
+    pub(crate) fn selection_and_names(&self) -> Result<(Selection, Targets)> {
+        let mut targets = Targets::parse(&self.targets)?;
+        let selection = Selection {
+            paths: std::mem::take(&mut targets.paths),
+            recursive: self.recursive,
+            with_modules: false,
+        };
+        Ok((selection, targets))
     }
 }

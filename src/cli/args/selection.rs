@@ -15,7 +15,7 @@ use provlock::settings::{PlatformSelection, parse_duration};
 use provlock::system::{Environment, variables};
 use url::Url;
 
-use super::severity::positions;
+use super::severity::positions_on_command_line;
 use super::{CacheArgs, candidates};
 
 /// Entries to lock.
@@ -208,10 +208,12 @@ impl FromArgMatches for VariableArgs {
         } = SeparateArgs::from_arg_matches(matches)?;
         // By position on the command line, because a later flag replaces an earlier one.
         let mut flags = BTreeMap::new();
-        for (position, (name, text)) in positions(matches, "variables").zip(variables) {
+        for (position, (name, text)) in
+            positions_on_command_line(matches, "variables").zip(variables)
+        {
             flags.insert(position, VariableFlag::Value(name, text));
         }
-        for (position, file) in positions(matches, "var_file").zip(var_file) {
+        for (position, file) in positions_on_command_line(matches, "var_file").zip(var_file) {
             flags.insert(position, VariableFlag::File(file));
         }
         Ok(Self {

@@ -55,13 +55,13 @@ impl FromArgMatches for SeverityArgs {
 
         // Each value of a list has a position of its own.
         let mut positioned = Vec::new();
-        for (position, code) in positions(matches, "deny").zip(flags.deny) {
+        for (position, code) in positions_on_command_line(matches, "deny").zip(flags.deny) {
             positioned.push((position, LevelOverride::Deny(code)));
         }
-        for (position, code) in positions(matches, "warn").zip(flags.warn) {
+        for (position, code) in positions_on_command_line(matches, "warn").zip(flags.warn) {
             positioned.push((position, LevelOverride::Warn(code)));
         }
-        for (position, code) in positions(matches, "allow").zip(flags.allow) {
+        for (position, code) in positions_on_command_line(matches, "allow").zip(flags.allow) {
             positioned.push((position, LevelOverride::Allow(code)));
         }
         positioned.sort_by_key(|(position, _)| *position);
@@ -79,6 +79,9 @@ impl FromArgMatches for SeverityArgs {
 }
 
 /// The positions of a flag's values on the command line.
-pub(super) fn positions(matches: &ArgMatches, flag: &str) -> impl Iterator<Item = usize> {
+pub(super) fn positions_on_command_line(
+    matches: &ArgMatches,
+    flag: &str,
+) -> impl Iterator<Item = usize> {
     matches.indices_of(flag).into_iter().flatten()
 }

@@ -18,11 +18,12 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    /// Distinguishes providers from paths by the files in the current directory.
+    /// Parses arguments: paths, `module.NAME` and providers, both also with `@VERSION`. An argument
+    /// that exists in the current directory is a path.
     ///
     /// # Errors
-    /// Each argument that is neither.
-    pub(crate) fn read(arguments: &[OsString]) -> Result<Self> {
+    /// Each argument that is none of these.
+    pub(crate) fn parse(arguments: &[OsString]) -> Result<Self> {
         let mut targets = Self::default();
         let mut errors = Diagnostics::default();
         for argument in arguments {
@@ -32,11 +33,11 @@ impl Targets {
                 targets.paths.push(path.to_owned());
                 continue;
             }
-            if let Some((module, version)) = module(argument) {
+            if let Some((module, version)) = parse_module(argument) {
                 targets.modules.insert(module, version);
                 continue;
             }
-            match provider(argument) {
+            match parse_provider(argument) {
                 Ok(provider) => targets.providers.push(provider),
                 Err(error) => errors.extend(error),
             }
@@ -44,27 +45,35 @@ impl Targets {
         errors.into_result(targets)
     }
 
-    /// Returns the providers and modules as they are written on a command line, with their versions
-    /// or without.
-    pub(crate) fn names(&self, with_versions: bool) -> Vec<String> {
+    /// Returns the providers, then the modules, as they are written on a command line, without
+    /// their versions.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        names.extend(self.providers.iter().map(ProviderSpec::written));
+        names.extend(self.modules.keys().map(|key| format!("module.{key}")));
+        names
+    }
+
+    /// [`Self::names`], with the versions that the command line names.
+    pub(crate) fn names_with_versions(&self) -> Vec<String> {
         let mut names = Vec::new();
         for provider in &self.providers {
             names.push(match provider.version() {
-                Some(version) if with_versions => format!("{}@{version}", provider.written()),
-                _ => provider.written(),
+                Some(version) => format!("{}@{version}", provider.written()),
+                None => provider.written(),
             });
         }
         for (key, version) in &self.modules {
             names.push(match version {
-                Some(version) if with_versions => format!("module.{key}@{version}"),
-                _ => format!("module.{key}"),
+                Some(version) => format!("module.{key}@{version}"),
+                None => format!("module.{key}"),
             });
         }
         names
     }
 
-    /// Fails if an argument has a version or is a module.
-    pub(crate) fn refuse_versions(&self) -> Result<()> {
+    /// Fails if an argument is a module, or a provider with a version: `lock` takes neither.
+    pub(crate) fn refuse_modules_and_versions(&self) -> Result<()> {
         if let Some(module) = self.modules.keys().next() {
             let message = format!("lock takes providers and paths, and module.{module} is neither");
             let help =
@@ -73,22 +82,20 @@ impl Targets {
                 .help(help)
                 .into());
         }
-        let error =
-            |provider: &ProviderSpec| {
-                let named = format!("{provider}@{}", provider.version()?);
-                let error = Diagnostic::error(
-                    Code::InvalidArgument,
-                    format!("lock keeps locked versions, so {named} must not contain a version"),
-                );
-                Some(error.help(
-                    Help::text("to upgrade it to that version: ").and(Remedy::upgrade(named)),
-                ))
+        let mut errors = Diagnostics::default();
+        for provider in &self.providers {
+            let Some(version) = provider.version() else {
+                continue;
             };
-        self.providers
-            .iter()
-            .filter_map(error)
-            .collect::<Diagnostics>()
-            .into_result(())
+            let named = format!("{provider}@{version}");
+            let error = Diagnostic::error(
+                Code::InvalidArgument,
+                format!("lock keeps locked versions, so {named} must not contain a version"),
+            );
+            let help = Help::text("to upgrade it to that version: ").and(Remedy::upgrade(named));
+            errors.push(error.help(help));
+        }
+        errors.into_result(())
     }
 }
 
@@ -105,7 +112,7 @@ pub(crate) fn is_surely_path(path: &Path) -> bool {
 
 /// The path of a call, in the form `module.network.endpoints` or `module.network.module.endpoints`,
 /// and the requested version.
-fn module(argument: &OsStr) -> Option<(String, Option<String>)> {
+fn parse_module(argument: &OsStr) -> Option<(String, Option<String>)> {
     let text = argument.to_str()?.strip_prefix("module.")?;
     let (path, version) = text
         .split_once('@')
@@ -114,7 +121,7 @@ fn module(argument: &OsStr) -> Option<(String, Option<String>)> {
     is_path.then(|| (path.replace(".module.", "."), version.map(str::to_owned)))
 }
 
-fn provider(argument: &OsStr) -> Result<ProviderSpec> {
+fn parse_provider(argument: &OsStr) -> Result<ProviderSpec> {
     let text = argument.to_string_lossy();
     text.parse().map_err(|error| {
         let error = match error {
@@ -141,7 +148,7 @@ mod tests {
     fn read(argument: &str) -> Result<(Vec<String>, Vec<PathBuf>)> {
         let Targets {
             providers, paths, ..
-        } = Targets::read(&[OsString::from(argument)])?;
+        } = Targets::parse(&[OsString::from(argument)])?;
         Ok((providers.iter().map(ToString::to_string).collect(), paths))
     }
 
@@ -182,7 +189,7 @@ mod tests {
             ),
             ("module.test.tests.a.x", "test.tests.a.x", None),
         ] {
-            let Targets { modules, .. } = Targets::read(&[OsString::from(text)]).unwrap();
+            let Targets { modules, .. } = Targets::parse(&[OsString::from(text)]).unwrap();
             assert_eq!(
                 modules.into_iter().collect::<Vec<_>>(),
                 [(path.to_owned(), version.map(str::to_owned))]

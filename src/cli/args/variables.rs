@@ -5,18 +5,19 @@ use std::ffi::{OsStr, OsString};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command, Parser};
 
-use super::foreign_words::explained;
+use super::foreign_words::explain_foreign_word;
 
 /// Flags of Terraform's `providers lock` that provlock has, too. Terraform's users type them with
 /// one dash.
 const TERRAFORM_FLAGS: [&str; 4] = ["-platform", "-fs-mirror", "-net-mirror", "-chdir"];
 
-/// Reads the command line of a program that was built.
+/// Parses the command line of a program that was built. The error names the variable of the
+/// environment that is its cause, or explains a word that users know from other tools.
 ///
 /// # Errors
 /// The command line is invalid, or requests help.
 pub(crate) fn parse<T: Parser>(program: fn() -> Command) -> Result<(T, ArgMatches), clap::Error> {
-    let mut error = match read(with_variables(program(), &|_| true)) {
+    let mut error = match parse_arguments(with_variables(program(), &|_| true)) {
         Ok(parsed) => return Ok(parsed),
         Err(error) => error,
     };
@@ -24,11 +25,11 @@ pub(crate) fn parse<T: Parser>(program: fn() -> Command) -> Result<(T, ArgMatche
     let command = program();
     let argument = invalid_argument(&error);
     if let Some(shown) = &argument
-        && let Some(variable) = variable_of(&command, shown)
+        && let Some(variable) = variable_of_argument(&command, shown)
     {
         // Without the variable there is a different error or none, if the variable is the cause.
         let others = with_variables(program(), &|name| name != variable);
-        let argument_without = match read::<T>(others) {
+        let argument_without = match parse_arguments::<T>(others) {
             Ok(_) => None,
             Err(error) => invalid_argument(&error),
         };
@@ -45,10 +46,10 @@ pub(crate) fn parse<T: Parser>(program: fn() -> Command) -> Result<(T, ArgMatche
             words.push(word.to_string_lossy().into_owned());
         }
     }
-    Err(explained(error, &command, &words))
+    Err(explain_foreign_word(error, &command, &words))
 }
 
-fn read<T: Parser>(command: Command) -> Result<(T, ArgMatches), clap::Error> {
+fn parse_arguments<T: Parser>(command: Command) -> Result<(T, ArgMatches), clap::Error> {
     let matches = command.try_get_matches_from(with_two_dashes(std::env::args_os()))?;
     Ok((T::from_arg_matches(&matches)?, matches))
 }
@@ -86,9 +87,9 @@ fn is_flag_of_terraform(word: &OsStr) -> bool {
     TERRAFORM_FLAGS.iter().any(|flag| flag.as_bytes() == name)
 }
 
-/// A command whose arguments take the value of a variable only if that is not empty and `counts`
+/// A command whose arguments take the value of a variable only if that is not empty and `is_used`
 /// returns true.
-fn with_variables(command: Command, counts: &dyn Fn(&str) -> bool) -> Command {
+fn with_variables(command: Command, is_used: &dyn Fn(&str) -> bool) -> Command {
     command
         .mut_args(|argument| {
             let Some(variable) = argument.get_env() else {
@@ -96,18 +97,18 @@ fn with_variables(command: Command, counts: &dyn Fn(&str) -> bool) -> Command {
             };
             // CI systems set a variable to nothing where its value is left out.
             let is_empty = std::env::var_os(variable).is_some_and(|value| value.is_empty());
-            if !is_empty && counts(&variable.to_string_lossy()) {
+            if !is_empty && is_used(&variable.to_string_lossy()) {
                 argument
             } else {
                 argument.env(None)
             }
         })
-        .mut_subcommands(|subcommand| with_variables(subcommand, counts))
+        .mut_subcommands(|subcommand| with_variables(subcommand, is_used))
 }
 
 /// The variable for an argument of a command that was built; the argument is given as errors show
 /// it.
-fn variable_of(command: &Command, shown: &str) -> Option<String> {
+fn variable_of_argument(command: &Command, shown: &str) -> Option<String> {
     for argument in command.get_arguments() {
         if argument.to_string() == shown
             && let Some(variable) = argument.get_env()
@@ -117,5 +118,5 @@ fn variable_of(command: &Command, shown: &str) -> Option<String> {
     }
     command
         .get_subcommands()
-        .find_map(|subcommand| variable_of(subcommand, shown))
+        .find_map(|subcommand| variable_of_argument(subcommand, shown))
 }

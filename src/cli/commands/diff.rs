@@ -128,9 +128,9 @@ pub(crate) fn run(arguments: &DiffArgs, ui: &Ui) -> Result<Outcome> {
     let paths: Vec<_> = [old, new, file].into_iter().flatten().cloned().collect();
     ui.invocation.set_paths(&paths);
     if let Some(path) = file {
-        return textconv(path, ui);
+        return print_for_git_diff(path, ui);
     }
-    let pairs = select_pairs(&arguments.what, ui)?;
+    let pairs = read_selected_pairs(&arguments.what, ui)?;
     let have_differences = print_differences(&pairs, ui)?;
     if arguments.exit_code && have_differences {
         return Ok(Outcome::Found);
@@ -143,7 +143,7 @@ fn print_differences(pairs: &[Pair], ui: &Ui) -> Result<bool> {
     if ui.format == OutputFormat::Unified {
         let mut texts = String::new();
         for pair in pairs {
-            texts += &text::unified(
+            texts += &text::unified_diff(
                 &pair.path,
                 pair.old.bytes.as_deref(),
                 pair.new.bytes.as_deref(),
@@ -172,21 +172,19 @@ fn print_differences(pairs: &[Pair], ui: &Ui) -> Result<bool> {
         .iter()
         .map(|(path, dialect, entries)| FileDiff::new(path, *dialect, entries))
         .collect();
-    let differ = files.iter().any(|file| !file.is_empty());
+    let have_differences = files.iter().any(|file| !file.is_empty());
     match ui.format {
-        OutputFormat::Markdown => ui.print(&markdown::render(&files)),
+        OutputFormat::Markdown => ui.print(&markdown::sections_of_files(&files)),
         OutputFormat::Json => ui.print(&json::diff(files, warnings, &ui.invocation)),
         _ => {
-            ui.print(&text::render(&files, ui.stdout_style));
-            if !differ && !pairs.iter().all(Pair::is_missing) {
-                ui.status(&text::no_difference(
-                    &files,
-                    pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes),
-                ));
+            ui.print(&text::text_of_files(&files, ui.stdout_style));
+            if !have_differences && !pairs.iter().all(Pair::is_missing) {
+                let other_bytes_differ = pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes);
+                ui.status(&text::line_without_differences(&files, other_bytes_differ));
             }
         }
     }
-    Ok(differ)
+    Ok(have_differences)
 }
 
 /// Parses both lock files of a pair. Returns their dialect and the entries that differ. Adds the
@@ -198,7 +196,7 @@ fn parse_and_compare(
 ) -> diagnostic::Result<(Dialect, Entries)> {
     let dialect = match ui.global.dialect {
         Some(dialect) => dialect,
-        None => detected_dialect(pair).unwrap_or_default(),
+        None => dialect_of_pair(pair).unwrap_or_default(),
     };
     let entries = if pair.is_of_modules() {
         Entries::Modules(changed_entries(pair, dialect, warnings)?)
@@ -209,7 +207,7 @@ fn parse_and_compare(
 }
 
 /// The dialect that the new or else the old lock file shows.
-fn detected_dialect(pair: &Pair) -> Option<Dialect> {
+fn dialect_of_pair(pair: &Pair) -> Option<Dialect> {
     [&pair.new, &pair.old]
         .into_iter()
         .filter_map(|side| side.bytes.as_deref())
@@ -237,11 +235,11 @@ fn parse_locks<T: EntryKind>(
         return Ok(LocksOf::<T>::new());
     };
     let parsed = lockfile::parse_as::<T>(&side.name, bytes, dialect);
-    let (errors, others): (Vec<_>, Vec<_>) = parsed
+    let (errors, weaker): (Vec<_>, Vec<_>) = parsed
         .diagnostics
         .into_iter()
         .partition(|diagnostic| diagnostic.severity == Severity::Error);
-    warnings.extend(others);
+    warnings.extend(weaker);
     if let Some(lock_file) = parsed.lock_file {
         return Ok(lock_file.locks().clone());
     }
@@ -251,7 +249,10 @@ fn parse_locks<T: EntryKind>(
     let mut located = Diagnostics::default();
     for error in errors {
         match side.name.parent() {
-            Some(directory) if is_of_root => located.push(error.in_root(directory, false)),
+            Some(directory) if is_of_root => {
+                let is_one_of_many = false;
+                located.push(error.in_root(directory, is_one_of_many));
+            }
             _ => located.push(Diagnostic {
                 help: None,
                 ..error
@@ -261,18 +262,19 @@ fn parse_locks<T: EntryKind>(
     Err(located)
 }
 
-/// Returns the files that the arguments select.
-fn select_pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
-    let named = match (&what.old, &what.git) {
+/// Reads the pairs of lock files that the arguments select. None of them may have a file if no
+/// lock file is found.
+fn read_selected_pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
+    let range = match (&what.old, &what.git) {
         (None, None) => "HEAD".to_owned(),
-        (None, Some(named)) => named.clone(),
-        (Some(old), _) => match revisions_named(old, what.new.as_deref())? {
-            Some(named) => named,
-            None if what.recursive => return Err(only_revisions().into()),
-            None => return Ok(vec![pair_of_files(old, what.new.as_deref(), ui)?]),
+        (None, Some(range)) => range.clone(),
+        (Some(old), _) => match parse_revision_range(old, what.new.as_deref())? {
+            Some(range) => range,
+            None if what.recursive => return Err(files_with_recursive_error().into()),
+            None => return Ok(vec![read_pair_of_files(old, what.new.as_deref(), ui)?]),
         },
     };
-    let revisions = Revisions::parse(&named)?.map_err(unknown_revision)?;
+    let revisions = Revisions::parse(&range)?.map_err(unknown_revision_error)?;
     let pairs = revisions.read_pairs(what.recursive, ui)?;
     if revisions.old.is_unborn {
         ui.status("HEAD has no commit yet: every lock file is compared with an empty one");
@@ -282,25 +284,27 @@ fn select_pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     }
     // Users above their root modules may expect the lock files below.
     if !what.recursive {
-        let below = revisions.read_pairs(true, ui)?;
+        let recursive = true;
+        let below = revisions.read_pairs(recursive, ui)?;
         if let Some(first) = below.first() {
-            let revision = (what.old.is_some() || what.git.is_some()).then_some(named.as_str());
-            return Err(only_below(&first.path, below.len(), revision).into());
+            let named = (what.old.is_some() || what.git.is_some()).then_some(range.as_str());
+            return Err(only_below_error(&first.path, below.len(), named).into());
         }
     }
     ui.status(&revisions.no_lock_file());
     Ok(pairs)
 }
 
-/// The revisions in the arguments, as `--git` takes them; `None` if the arguments are files.
+/// Returns the revisions that the arguments name, in the form of `--git`; `None` if the arguments
+/// name files.
 ///
 /// # Errors
-/// One names both or neither, or one names a file and the other a revision.
-fn revisions_named(old: &Path, new: Option<&Path>) -> Result<Option<String>> {
+/// An argument names both or neither, or one names a file and the other a revision.
+fn parse_revision_range(old: &Path, new: Option<&Path>) -> Result<Option<String>> {
     let Some(new) = new else {
-        return Ok(revision_named(old)?.map(str::to_owned));
+        return Ok(parse_revision(old)?.map(str::to_owned));
     };
-    match (revision_named(old)?, revision_named(new)?) {
+    match (parse_revision(old)?, parse_revision(new)?) {
         (None, None) => Ok(None),
         (Some(old), Some(new)) => Ok(Some(format!("{old}..{new}"))),
         _ => {
@@ -312,7 +316,7 @@ fn revisions_named(old: &Path, new: Option<&Path>) -> Result<Option<String>> {
             let help =
                 Help::text("compare two files or two revisions; a revision and the files here: ");
             Err(Diagnostic::error(Code::InvalidArgument, error)
-                .help(help.and(diff_command(&["REV"])))
+                .help(help.and(diff_remedy(&["REV"])))
                 .into())
         }
     }
@@ -322,7 +326,7 @@ fn revisions_named(old: &Path, new: Option<&Path>) -> Result<Option<String>> {
 ///
 /// # Errors
 /// It is both, or neither.
-fn revision_named(argument: &Path) -> Result<Option<&str>> {
+fn parse_revision(argument: &Path) -> Result<Option<&str>> {
     // No name of a revision begins like these paths.
     let Some(text) = argument
         .to_str()
@@ -344,9 +348,9 @@ fn revision_named(argument: &Path) -> Result<Option<&str>> {
     if is_revision {
         let message = format!("{text} is both a file and a git revision");
         let help = Help::text("for the revision: ")
-            .and(diff_command(&["--git", text]))
+            .and(diff_remedy(&["--git", text]))
             .and_text(", for the file: ")
-            .and(diff_command(&[&format!("./{text}")]));
+            .and(diff_remedy(&[&format!("./{text}")]));
         return Err(Diagnostic::error(Code::InvalidArgument, message)
             .help(help)
             .into());
@@ -369,8 +373,8 @@ fn is_in_repository() -> bool {
 }
 
 /// The error for a name that git does not know.
-fn unknown_revision(UnknownRevision(name): UnknownRevision) -> Diagnostic {
-    let help = Help::text("name a commit, branch or tag, as in: ").and(diff_command(&["main"]));
+fn unknown_revision_error(UnknownRevision(name): UnknownRevision) -> Diagnostic {
+    let help = Help::text("name a commit, branch or tag, as in: ").and(diff_remedy(&["main"]));
     Diagnostic::error(
         Code::InvalidArgument,
         format!("unknown git revision {name:?}"),
@@ -379,8 +383,8 @@ fn unknown_revision(UnknownRevision(name): UnknownRevision) -> Diagnostic {
 }
 
 /// The error for files beside `-r`.
-fn only_revisions() -> Diagnostic {
-    let help = Help::text("name a revision, as in: ").and(diff_command(&["-r", "main"]));
+fn files_with_recursive_error() -> Diagnostic {
+    let help = Help::text("name a revision, as in: ").and(diff_remedy(&["-r", "main"]));
     Diagnostic::error(
         Code::InvalidArgument,
         "-r compares revisions, but files are named",
@@ -389,20 +393,20 @@ fn only_revisions() -> Diagnostic {
 }
 
 /// The error if only directories below have lock files.
-fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic {
+fn only_below_error(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic {
     let message = format!(
         "there is no lock file here, but {number} below, such as {}",
         first.display()
     );
     let arguments: Vec<_> = ["-r"].into_iter().chain(revision).collect();
-    Diagnostic::error(Code::LockFileMissing, message).help(diff_command(&arguments))
+    Diagnostic::error(Code::LockFileMissing, message).help(diff_remedy(&arguments))
 }
 
 /// Reads two files; without `new`, the second one is the lock file in the current directory. One of
 /// the two may be missing.
-fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
-    let old = side_on_disk(old, ui)?;
-    let new = side_on_disk(new.unwrap_or(Path::new(LOCK_FILE_NAME)), ui)?;
+fn read_pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
+    let old = read_side(old, ui)?;
+    let new = read_side(new.unwrap_or(Path::new(LOCK_FILE_NAME)), ui)?;
     let mut errors = Diagnostics::default();
     for side in [&old, &new] {
         if side.bytes.is_none() {
@@ -413,13 +417,14 @@ fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
     if errors.len() == 2 {
         return Err(errors.into());
     }
-    let warnings = errors.map(|error| {
-        Diagnostic {
+    let mut warnings = Vec::new();
+    for error in errors {
+        let warning = Diagnostic {
             severity: Severity::Warning,
             ..error
-        }
-        .note("it is treated as empty")
-    });
+        };
+        warnings.push(warning.note("it is treated as empty"));
+    }
     ui.warn(&warnings);
     Ok(Pair {
         path: new.name.clone(),
@@ -429,18 +434,18 @@ fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
 }
 
 /// A lock file, or the lock file of providers in a directory.
-fn side_on_disk(path: &Path, ui: &Ui) -> std::result::Result<Side, Diagnostics> {
+fn read_side(path: &Path, ui: &Ui) -> std::result::Result<Side, Diagnostics> {
     let name = if Tree::Work.is_dir(path) {
         path.join(LOCK_FILE_NAME)
     } else {
         path.to_owned()
     };
-    let bytes = read(&name, ui)?;
+    let bytes = read_lock_file(&name, ui)?;
     Ok(Side { name, bytes })
 }
 
 /// The lock file at a path, unless the path resolves to a file outside of the repository.
-fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Option<Vec<u8>>> {
+fn read_lock_file(path: &Path, ui: &Ui) -> diagnostic::Result<Option<Vec<u8>>> {
     if ui.invocation.boundary().is_outside(path) {
         return Err(provlock::system::boundary::outside_error(path).into());
     }
@@ -448,7 +453,7 @@ fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Option<Vec<u8>>> {
 }
 
 /// The command `provlock diff` with arguments, as a next step.
-fn diff_command(arguments: &[&str]) -> Remedy {
+fn diff_remedy(arguments: &[&str]) -> Remedy {
     let mut words = vec!["diff".to_owned()];
     for argument in arguments {
         words.push((*argument).to_owned());
@@ -457,12 +462,12 @@ fn diff_command(arguments: &[&str]) -> Remedy {
 }
 
 /// Without git, files can still be compared.
-fn or_name_two_files(error: anyhow::Error) -> anyhow::Error {
+fn suggest_two_files(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<Diagnostic>() {
         Ok(mut error) => {
             error.help = error.help.map(|help| {
                 help.and_text(", or name two files: ")
-                    .and(diff_command(&["OLD", "NEW"]))
+                    .and(diff_remedy(&["OLD", "NEW"]))
             });
             error.into()
         }
@@ -471,13 +476,13 @@ fn or_name_two_files(error: anyhow::Error) -> anyhow::Error {
 }
 
 /// The error for two revisions without a known common ancestor.
-fn no_merge_base(old: &str, new: &str) -> Diagnostic {
+fn no_merge_base_error(old: &str, new: &str) -> Diagnostic {
     let message = format!("the revisions {old} and {new} have no common ancestor");
     let range = format!("{old}..{new}");
     let help = Help::text(
         "in a shallow clone, fetch the history: git fetch --unshallow; or compare them directly: ",
     );
-    Diagnostic::error(Code::InvalidArgument, message).help(help.and(diff_command(&[&range])))
+    Diagnostic::error(Code::InvalidArgument, message).help(help.and(diff_remedy(&[&range])))
 }
 
 /// Two resolved revisions; without a new one, the old one is compared with the working tree.
@@ -506,7 +511,7 @@ impl Revision {
     /// files.
     ///
     /// # Errors
-    /// git fails. A name that git does not know is a result.
+    /// Git fails. A name that git does not know is a result.
     fn resolve(name: &str) -> Result<std::result::Result<Self, UnknownRevision>> {
         // As git reads `..`.
         let name = if name.is_empty() { "HEAD" } else { name };
@@ -514,7 +519,7 @@ impl Revision {
         let mut object = None;
         // git would read it as an option.
         if !name.starts_with('-') {
-            object = git::resolve(here, name).map_err(or_name_two_files)?;
+            object = git::resolve(here, name).map_err(suggest_two_files)?;
         }
         // HEAD has no commit before the first one is made.
         let is_unborn = name == "HEAD" && object.is_none() && git::current_branch(here)?.is_some();
@@ -533,10 +538,16 @@ impl Revision {
         }))
     }
 
-    /// The lock files in the revision; only these paths if there are any.
-    fn lock_files(&self, only: &[&Path]) -> Result<RevisionFiles> {
+    /// The lock files in the revision: at these paths, or all if there are none.
+    fn lock_files(&self, only_paths: &[&Path]) -> Result<RevisionFiles> {
         let here = Path::new(".");
-        RevisionFiles::list(here, &self.object, self.is_directory, only, is_lock_file)
+        RevisionFiles::list(
+            here,
+            &self.object,
+            self.is_directory,
+            only_paths,
+            is_lock_file,
+        )
     }
 
     /// A file among the lock files of the revision.
@@ -588,7 +599,7 @@ impl Revisions {
         };
         if from_merge_base {
             let Some(object) = git::merge_base(&old.object, &new.object)? else {
-                return Err(no_merge_base(&old.name, &new.name).into());
+                return Err(no_merge_base_error(&old.name, &new.name).into());
             };
             old.object = object;
         }
@@ -613,25 +624,26 @@ impl Revisions {
         )
     }
 
-    /// The lock files of both kinds, by directory. Without `recursive`, the lock file of modules
-    /// may be missing.
+    /// Reads the lock files of both kinds here, or if `recursive` in all directories below, sorted
+    /// by directory. A pair without any file is returned only for the lock file of providers here.
     fn read_pairs(&self, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
         let here = Path::new(".");
         if self.new.is_none() && repository::is_bare(here) {
             let error = "a bare repository has no working tree to compare a revision with";
-            let help = Help::text("name two revisions: ").and(diff_command(&["OLD..NEW"]));
+            let help = Help::text("name two revisions: ").and(diff_remedy(&["OLD..NEW"]));
             return Err(Diagnostic::error(Code::InvalidArgument, error)
                 .help(help)
                 .into());
         }
 
         let names = LOCK_FILE_NAMES.map(Path::new);
-        let only = if recursive { &[][..] } else { &names };
-        let old_files = self.old.lock_files(only)?;
+        // Without paths, the files of all directories are listed.
+        let only_paths = if recursive { &[][..] } else { &names };
+        let old_files = self.old.lock_files(only_paths)?;
         let mut paths = old_files.paths.clone();
         let mut new_files = None;
         if let Some(new) = &self.new {
-            let files = new.lock_files(only)?;
+            let files = new.lock_files(only_paths)?;
             paths.extend(files.paths.iter().cloned());
             new_files = Some((new, files));
         } else if recursive {
@@ -648,16 +660,16 @@ impl Revisions {
                 Some((revision, files)) => revision.side(&path, files)?,
                 None => Side {
                     name: path.clone(),
-                    bytes: read(&path, ui)?,
+                    bytes: read_lock_file(&path, ui)?,
                 },
             };
             pairs.push(Pair { path, old, new });
         }
         if self.new.is_none() {
-            convert_line_endings(&mut pairs)?;
+            convert_line_endings_of_new(&mut pairs)?;
         }
         pairs.retain(|pair| pair.path.ends_with(LOCK_FILE_NAME) || !pair.is_missing());
-        // The lock file of providers comes first.
+        // In each directory, the lock file of providers comes first.
         pairs.sort_by_cached_key(|pair| {
             (
                 pair.path.parent().map(Path::to_owned),
@@ -670,7 +682,7 @@ impl Revisions {
 
 /// Gives files of the working tree the line endings with which git would add them, unless the file
 /// of the revision has Windows line endings, too.
-fn convert_line_endings(pairs: &mut [Pair]) -> Result<()> {
+fn convert_line_endings_of_new(pairs: &mut [Pair]) -> Result<()> {
     let mut files = BTreeMap::new();
     for pair in pairs.iter() {
         if let (Some(old), Some(new)) = (&pair.old.bytes, &pair.new.bytes)
@@ -698,8 +710,8 @@ fn has_windows_line_ending(bytes: &[u8]) -> bool {
 }
 
 /// Prints a lock file with one line per entry.
-fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
-    let Some(bytes) = read(path, ui)? else {
+fn print_for_git_diff(path: &Path, ui: &Ui) -> Result<Outcome> {
+    let Some(bytes) = read_lock_file(path, ui)? else {
         return Err(Diagnostic::io("read", path, &std::io::ErrorKind::NotFound.into()).into());
     };
     let dialect = match ui.global.dialect {
@@ -707,9 +719,9 @@ fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
         None => lockfile::detect_dialect(&bytes).unwrap_or_default(),
     };
     let summary = if lockfile::is_of_modules(path, &bytes) {
-        summarize::<LockedModule>(path, &bytes, dialect)
+        lines_per_entry::<LockedModule>(path, &bytes, dialect)
     } else {
-        summarize::<LockedProvider>(path, &bytes, dialect)
+        lines_per_entry::<LockedProvider>(path, &bytes, dialect)
     };
     match summary {
         Some(text) => ui.print(&text),
@@ -721,7 +733,7 @@ fn textconv(path: &Path, ui: &Ui) -> Result<Outcome> {
 }
 
 /// One line per entry; `None` if the file cannot be parsed.
-fn summarize<T: EntryKind>(path: &Path, bytes: &[u8], dialect: Dialect) -> Option<String> {
+fn lines_per_entry<T: EntryKind>(path: &Path, bytes: &[u8], dialect: Dialect) -> Option<String> {
     let lock_file = lockfile::parse_as::<T>(path, bytes, dialect).lock_file?;
-    Some(text::summary::<T>(lock_file.locks()))
+    Some(text::lines_for_git_diff::<T>(lock_file.locks()))
 }

@@ -13,7 +13,7 @@ use crate::cli::args::NoRequestsArgs;
 use crate::cli::render::json::Explanation;
 use crate::cli::render::pages;
 use crate::cli::run::outcome::Outcome;
-use crate::cli::ui::{Ui, columns};
+use crate::cli::ui::{Ui, prose_columns};
 
 /// Explain the code of a finding or error
 #[derive(Args)]
@@ -48,18 +48,16 @@ pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
         let explanations: Vec<_> = codes.iter().map(|code| Explanation::new(*code)).collect();
         ui.print_json(json!({ "explanations": explanations }), &[], &[]);
     } else {
-        ui.print(
-            &arguments
-                .code
-                .map_or_else(list, |code| page(code, columns())),
-        );
+        ui.print(&arguments.code.map_or_else(list_of_codes, |code| {
+            explanation_page(code, prose_columns())
+        }));
     }
     Outcome::Done
 }
 
 /// Returns the severity and class of a code, its meaning, and the next steps of the author, the
 /// reviewer and the owner, in lines of at most `columns` columns.
-fn page(code: Code, columns: usize) -> String {
+fn explanation_page(code: Code, columns: usize) -> String {
     let severity = match pages::severity(code) {
         Some(severity) => severity.to_string(),
         None => "not a finding of verify".to_owned(),
@@ -68,17 +66,17 @@ fn page(code: Code, columns: usize) -> String {
         format!("{code}: {}", code.summary()),
         format!("Severity: {severity}\nClass: {}", pages::class(code)),
     ];
-    for paragraph in pages::page(code).split("\n\n") {
-        paragraphs.push(unmarked(paragraph));
+    for paragraph in pages::markdown(code).split("\n\n") {
+        paragraphs.push(without_markdown(paragraph));
     }
-    if let Some(questions) = pages::reviewer(code) {
-        paragraphs.push(format!("Reviewer: ask. {}", unmarked(questions)));
+    if let Some(questions) = pages::reviewer_questions(code) {
+        paragraphs.push(format!("Reviewer: ask. {}", without_markdown(questions)));
     }
-    if let Some(ways) = pages::suppression(code) {
+    if let Some(ways) = pages::suppression_list(code) {
         paragraphs.push(format!("Owner: let through, by one of:\n{ways}"));
     }
 
-    // Text to be copied stays whole.
+    // Words that users copy stay whole.
     let options = Options::new(columns)
         .break_words(false)
         .word_splitter(WordSplitter::NoHyphenation);
@@ -87,7 +85,7 @@ fn page(code: Code, columns: usize) -> String {
 
 /// Returns a paragraph of Markdown without emphasis and links, in one line. A list keeps its items,
 /// and a table its rows.
-fn unmarked(paragraph: &str) -> String {
+fn without_markdown(paragraph: &str) -> String {
     let mut text = String::new();
     for line in paragraph.lines().map(str::trim) {
         // The line below the header of a table.
@@ -122,7 +120,7 @@ fn without_links(text: &str) -> String {
 }
 
 /// Every code with its summary, a line each.
-fn list() -> String {
+fn list_of_codes() -> String {
     let width = Code::ALL
         .iter()
         .map(|code| code.as_str().len())

@@ -5,13 +5,13 @@ use provlock::diagnostic::words::first_few;
 use provlock::project::{GetOptions, InstalledModules};
 
 use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
-use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::causes::{SeveralRoots, distinct_diagnostics};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::{InstalledRoot, Roots};
-use crate::cli::render::style::{count, group_by};
+use crate::cli::render::style::{count, group_by_key};
+use crate::cli::run::failures::split_failures;
 use crate::cli::run::outcome::Outcome;
-use crate::cli::run::results::separated;
-use crate::cli::run::session::start;
+use crate::cli::run::session::start_session;
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -57,21 +57,17 @@ pub(crate) struct GetArgs {
     check: bool,
 }
 
+/// Installs the locked modules of the selected root modules. A root module that fails does not stop
+/// the others.
 pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let GetArgs {
-        roots,
-        source,
-        check,
-        ..
-    } = arguments;
-    let selection = roots.selection(false);
-    let session = start(ui, &selection.paths, |environment, options| {
-        source.add_to(environment, options);
+    let selection = arguments.roots.selection();
+    let session = start_session(ui, &selection.paths, |environment, options| {
+        arguments.source.add_to(environment, options);
         Ok(())
     })?;
     let roots = session.roots(&selection)?;
     let mut options = GetOptions::default();
-    options.check = *check;
+    options.check = arguments.check;
     options.ignore_tests = arguments.no_tests;
     options.with_git = arguments.with_git;
     let report = session.get(&roots, options);
@@ -80,9 +76,8 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if roots.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
-    let (done, failed) = separated(report.roots);
-    let many = Many::of(&roots, &selection, &ui.invocation);
-    let is_verbose = ui.stderr_style.verbose;
+
+    let (done, failures) = split_failures(report.roots);
     let mut warnings = Vec::new();
     let mut summaries = Vec::new();
     let mut installed_roots = Vec::new();
@@ -92,37 +87,39 @@ pub(crate) fn run(arguments: &GetArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             warnings.push((Some(&**path), warning));
         }
         // With `-v`, each root module has a line of its own.
-        let group = if is_verbose { Some(index) } else { None };
-        summaries.push(((summary(installed, *check), group), path.display()));
+        let group = if ui.stderr_style.verbose {
+            Some(index)
+        } else {
+            None
+        };
+        let summary = summarize_installation(installed, arguments.check);
+        summaries.push(((summary, group), path.display()));
         installed_roots.push(InstalledRoot::new(path, installed));
         has_differences |= installed.differed();
     }
 
-    ui.warn(&by_cause(warnings.iter().copied(), many, is_verbose));
-    for ((summary, _), paths) in group_by(summaries) {
+    let several = SeveralRoots::unless_single(&roots, &selection, &ui.invocation);
+    ui.warn_by_cause(warnings.iter().copied(), several);
+    for ((summary, _), paths) in group_by_key(summaries) {
         ui.status(&if roots.may_be_several() {
             format!("{}: {summary}", first_few(paths))
         } else {
             summary
         });
     }
-    ui.error(&by_cause(
-        failed.iter().map(|(path, error)| (Some(&**path), error)),
-        many,
-        is_verbose,
-    ));
+    failures.show(several, ui);
     ui.print_json(
         Roots {
             roots: installed_roots,
         },
-        &without_repetition(warnings.iter().map(|(_, warning)| *warning)),
-        &without_repetition(failed.iter().map(|(_, error)| error)),
+        &distinct_diagnostics(warnings.iter().map(|(_, warning)| *warning)),
+        &failures.distinct_errors(),
     );
-    Ok(Outcome::of(!failed.is_empty(), *check && has_differences))
+    Ok(Outcome::failed_if(!failures.is_empty()).or_found_if(arguments.check && has_differences))
 }
 
 /// `Installed 2 modules: network, site; 3 up to date`
-fn summary(installed: &InstalledModules, check: bool) -> String {
+fn summarize_installation(installed: &InstalledModules, check: bool) -> String {
     let InstalledModules {
         is_unit,
         is_list_written,

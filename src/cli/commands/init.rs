@@ -21,7 +21,7 @@ use crate::cli::render::foreign::printable;
 use crate::cli::render::json::SettingsFile;
 use crate::cli::render::style::{count, joined_with_and};
 use crate::cli::run::outcome::Outcome;
-use crate::cli::run::session::{show_origin, start};
+use crate::cli::run::session::{show_package_origin, start_session};
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -104,10 +104,10 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
             .help("compare it with the output of --dry-run, or replace it with --force")
             .into());
     }
-    let session = start(ui, &[], |environment, options| {
+    let session = start_session(ui, &[], |environment, options| {
         source.add_to(environment, options);
         modules.add_to(environment, options, source.offline);
-        show_origin(ui, environment, options);
+        show_package_origin(ui, environment, options);
         Ok(())
     })?;
     let roots = session.roots(&Selection::recursive("."))?;
@@ -120,28 +120,30 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
     }
     let mut inventory = session
         .inventory(&roots)
-        .map_err(|errors| errors.map(|error| arguments.named_offline(error)))?;
+        .map_err(|errors| errors.map(|error| arguments.suggest_offline(error)))?;
     drop(session);
     if !platforms.is_empty() {
         inventory.named_platforms = Some(platforms.iter().cloned().collect());
     } else if let Some(replaced) = &replaced {
         inventory.named_platforms.clone_from(&replaced.platforms);
     }
-    inventory.warnings.extend(one_platform(&inventory));
+    inventory
+        .warnings
+        .extend(warning_about_one_platform(&inventory));
     ui.warn(&inventory.warnings);
     ui.error(&inventory.errors);
     let new = inventory.settings();
     let mut completed = CompletedText::default();
     match (&kept, &replaced) {
-        (Some(kept), _) => completed.text = kept.completed_by(&new),
-        (None, Some(replaced)) => completed = replaced.replaced_by(&new)?,
+        (Some(kept), _) => completed.text = kept.with_missing_settings(&new),
+        (None, Some(replaced)) => completed = replaced.carry_over_to(&new)?,
         (None, None) => completed.text = new,
     }
     let text = completed.text;
     if !ui.is_json() {
         ui.print(&text);
     }
-    ui.status(&found(&inventory));
+    ui.status(&summary_line(&inventory));
     for (verb, names) in [("Kept", completed.kept), ("Dropped", completed.dropped)] {
         if !names.is_empty() {
             ui.status(&format!(
@@ -173,22 +175,22 @@ pub(crate) fn run(arguments: &InitArgs, ui: &Ui) -> Result<Outcome> {
         &inventory.warnings,
         &inventory.errors,
     );
-    Ok(Outcome::of(!inventory.errors.is_empty(), false))
+    Ok(Outcome::failed_if(!inventory.errors.is_empty()))
 }
 
 /// Says what the written file does, what is missing in it, and which command follows.
 fn show_next_steps(inventory: &Inventory, ui: &Ui) {
     let has_keys = !inventory.keys().is_empty();
-    let news = if has_keys {
+    let restricted = if has_keys {
         "host, namespace or key"
     } else {
         "host or namespace"
     };
     ui.status(&format!(
-        "Wrote {FILE_NAME}. From now on a new {news} is an error of verify. Review the file and commit it"
+        "Wrote {FILE_NAME}. From now on a new {restricted} is an error of verify. Review the file and commit it"
     ));
     if !has_keys {
-        ui.status(&without_keys(inventory, ui));
+        ui.status(&line_about_missing_keys(inventory, ui));
     }
 
     let below = Selection {
@@ -205,7 +207,7 @@ fn show_next_steps(inventory: &Inventory, ui: &Ui) {
 
 impl InitArgs {
     /// Names the same command without requests in the help of a request that failed.
-    fn named_offline(&self, error: Diagnostic) -> Diagnostic {
+    fn suggest_offline(&self, error: Diagnostic) -> Diagnostic {
         if !matches!(error.code, Code::RequestFailed | Code::Unauthorized) {
             return error;
         }
@@ -227,7 +229,7 @@ impl InitArgs {
 }
 
 /// Returns the line that says which settings are missing because no key is known.
-fn without_keys(inventory: &Inventory, ui: &Ui) -> String {
+fn line_about_missing_keys(inventory: &Inventory, ui: &Ui) -> String {
     let reason = if inventory.signers.is_empty() {
         "No registry was asked"
     } else {
@@ -267,56 +269,61 @@ impl ReplacedSettings {
         })
     }
 
-    /// A new text, completed by settings and tables that only the old text has, such as `[roots]`.
-    /// The tables of the new text precede.
+    /// Adds settings and tables that only the old text has, such as `[roots]`, to a new text. If
+    /// they cannot be copied line by line, all of them are dropped.
     ///
     /// # Errors
     /// The new text cannot be read.
-    fn replaced_by(&self, new: &str) -> Result<CompletedText> {
-        let written: toml::Table = new.parse()?;
+    fn carry_over_to(&self, new: &str) -> Result<CompletedText> {
+        let new_table: toml::Table = new.parse()?;
         let mut kept = Vec::new();
         let mut dropped = Vec::new();
-        for (name, value) in &self.table {
-            let Some(other) = written.get(name) else {
+        for (name, old_value) in &self.table {
+            let Some(new_value) = new_table.get(name) else {
                 kept.push(name.clone());
                 continue;
             };
-            let (Some(table), Some(other)) = (value.as_table(), other.as_table()) else {
-                continue;
-            };
-            for key in table.keys() {
-                if !other.contains_key(key) {
-                    dropped.push(format!("{name}.{key}"));
+            if let (Some(old_values), Some(new_values)) =
+                (old_value.as_table(), new_value.as_table())
+            {
+                for key in old_values.keys() {
+                    if !new_values.contains_key(key) {
+                        dropped.push(format!("{name}.{key}"));
+                    }
                 }
             }
         }
 
-        let text = self.with_parts(new, &kept);
-        let read: toml::Table = text.parse().unwrap_or_default();
-        let is_kept = |name: &String| read.get(name) == self.table.get(name);
-        if kept.iter().all(is_kept) {
+        let text = self.copy_lines_to(new, &kept);
+        let completed: toml::Table = text.parse().unwrap_or_default();
+        let is_complete = kept
+            .iter()
+            .all(|name| completed.get(name) == self.table.get(name));
+        // The old text may have a notation that cannot be copied by lines.
+        if !is_complete {
+            kept.append(&mut dropped);
             return Ok(CompletedText {
-                text,
-                kept,
-                dropped,
+                text: new.to_owned(),
+                kept: Vec::new(),
+                dropped: kept,
             });
         }
-        // A notation that the lines do not show.
-        kept.append(&mut dropped);
         Ok(CompletedText {
-            text: new.to_owned(),
-            kept: Vec::new(),
-            dropped: kept,
+            text,
+            kept,
+            dropped,
         })
     }
 
-    /// A text with the lines of settings and tables of this one, comments above them included.
-    fn with_parts(&self, new: &str, names: &[String]) -> String {
-        let is_meant = |name: &str| names.iter().any(|kept| kept == name);
+    /// Adds the lines of the named settings and tables, with the comments above them, to a new
+    /// text.
+    fn copy_lines_to(&self, new: &str, names: &[String]) -> String {
+        let is_named = |name: &str| names.iter().any(|kept| kept == name);
         let mut settings = String::new();
         let mut tables = String::new();
         let mut comments = String::new();
-        let mut current = None;
+        // Whether the current table is named; `None` before the first table.
+        let mut is_in_named_table = None;
         for line in self.text.lines() {
             if line.starts_with('#') {
                 comments += line;
@@ -327,21 +334,21 @@ impl ReplacedSettings {
             if line.starts_with('[') {
                 let name = line.trim_start_matches('[').split(['.', ']']).next();
                 let name = name.unwrap_or_default().trim();
-                current = Some(is_meant(name));
-                if is_meant(name) {
+                is_in_named_table = Some(is_named(name));
+                if is_named(name) {
                     tables = format!("{}\n\n", tables.trim_end());
                 }
             }
-            let part = match current {
-                None if is_meant(line.split('=').next().unwrap_or_default().trim()) => {
+            let target = match is_in_named_table {
+                None if is_named(line.split('=').next().unwrap_or_default().trim()) => {
                     &mut settings
                 }
                 Some(true) => &mut tables,
                 _ => continue,
             };
-            *part += &above;
-            *part += line;
-            part.push('\n');
+            *target += &above;
+            *target += line;
+            target.push('\n');
         }
 
         // Settings are only possible before the first table.
@@ -375,13 +382,13 @@ impl SettingsWithoutPolicy {
         })
     }
 
-    /// The same text with the settings of another text that it lacks: settings before its first
-    /// table, and whole tables behind it.
-    fn completed_by(&self, other: &str) -> String {
+    /// Returns the text with the generated settings that it lacks: settings before its first table,
+    /// and whole tables at its end.
+    fn with_missing_settings(&self, generated: &str) -> String {
         let mut settings = String::new();
         let mut tables = String::new();
         // Blank lines separate the parts of the settings that `init` generates.
-        for (index, part) in other.split("\n\n").enumerate() {
+        for (index, part) in generated.split("\n\n").enumerate() {
             let name = part
                 .strip_prefix('[')
                 .and_then(|part| part.split(']').next());
@@ -392,7 +399,8 @@ impl SettingsWithoutPolicy {
                     tables.push_str(part.trim_end());
                     tables.push('\n');
                 }
-                None if index == 0 => settings = self.lacking_settings(part),
+                // Only the first part may have settings outside of a table.
+                None if index == 0 => settings = self.missing_lines(part),
                 None => {}
             }
         }
@@ -404,23 +412,24 @@ impl SettingsWithoutPolicy {
         self.names.iter().any(|known| known == name)
     }
 
-    /// The lines of settings before the first table that it lacks.
-    fn lacking_settings(&self, lines: &str) -> String {
-        let mut lacking = String::new();
+    /// Returns the lines with settings that it lacks.
+    fn missing_lines(&self, lines: &str) -> String {
+        let mut missing = String::new();
         for line in lines.lines() {
             let name = line.split(" = ").next().unwrap_or_default();
             let is_comment = line.starts_with('#');
             if !is_comment && !self.has(name) {
-                lacking.push_str(line);
-                lacking.push('\n');
+                missing.push_str(line);
+                missing.push('\n');
             }
         }
-        lacking
+        missing
     }
 }
 
-/// A warning if all lock files cover only the same platform, which is usually that of one laptop.
-fn one_platform(inventory: &Inventory) -> Option<Diagnostic> {
+/// Returns a warning if all lock files cover the same single platform, which is usually that of one
+/// laptop; otherwise `None`.
+fn warning_about_one_platform(inventory: &Inventory) -> Option<Diagnostic> {
     let only = inventory.only_platform()?;
     let message =
         format!("every lock file covers {only}, and no other platform is covered by all of them");
@@ -435,17 +444,19 @@ fn one_platform(inventory: &Inventory) -> Option<Diagnostic> {
         "-p".to_owned(),
         names.join(","),
     ];
-    let help =
-        Help::text("name the platforms of your team and of CI, as in: ").and(Remedy::Run(init));
-    let help = help.and_text("; then lock them: ").and(LockRemedy {
+    let lock = LockRemedy {
         recursive: true,
         ..LockRemedy::default()
-    });
+    };
+    let help = Help::text("name the platforms of your team and of CI, as in: ")
+        .and(Remedy::Run(init))
+        .and_text("; then lock them: ")
+        .and(lock);
     Some(Diagnostic::warning(Code::PlatformMissing, message).help(help))
 }
 
 /// `Found 300 root modules for terraform, 2 platforms, 3 hosts, 5 namespaces and 7 signing keys`
-fn found(inventory: &Inventory) -> String {
+fn summary_line(inventory: &Inventory) -> String {
     let mut first = count(inventory.root_modules, "root module");
     if let Some(dialect) = inventory.dialect {
         let _ = write!(first, " for {dialect}");

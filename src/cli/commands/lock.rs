@@ -9,7 +9,7 @@ use crate::cli::render::hints::lock_hints;
 use crate::cli::render::lock::KnownRows;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::results::{Kept, Results, RootResult};
-use crate::cli::run::session::start_locking;
+use crate::cli::run::session::start_locking_session;
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -81,6 +81,8 @@ pub(crate) struct LockArgs {
     dry_run: bool,
 }
 
+/// Locks the requirements of the selected root modules, or repairs their lock files. A root module
+/// that fails does not stop the others.
 pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let LockArgs {
         selection,
@@ -88,7 +90,8 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         source,
         ..
     } = arguments;
-    let (selected, targets) = arguments.targets.read(arguments.with_modules)?;
+    let (mut selected, targets) = arguments.targets.selection_and_names()?;
+    selected.with_modules = arguments.with_modules;
     if arguments.repair {
         let flags = RepairFlags {
             check: arguments.check,
@@ -96,18 +99,18 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         };
         return repair::run(&selected, &targets, flags, ui);
     }
-    targets.refuse_versions()?;
+    targets.refuse_modules_and_versions()?;
     ui.invocation.set_names("lock", &targets);
     let mut options = selection.lock_options(targets.providers, age.min_age);
     options.dry_run = arguments.check || arguments.dry_run;
     options.modules = arguments.with_modules;
-    let session = start_locking(ui, &selected.paths, &selection.modules, age, source)?;
+    let session = start_locking_session(ui, &selected.paths, &selection.modules, age, source)?;
     let roots = session.roots(&selected)?;
     // The contents of files are kept only if their diffs are printed.
-    let files = arguments.dry_run && !ui.is_json();
+    let with_files = arguments.dry_run && !ui.is_json();
     let mut kept = Kept {
         may_be_several: roots.may_be_several(),
-        files,
+        with_files,
         is_offline: source.offline,
         rows: KnownRows::default(),
     };
@@ -134,10 +137,10 @@ pub(crate) fn run(arguments: &LockArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     } else {
         "Locked"
     };
-    results.show(&[], results.summary(verb).as_slice());
+    results.show_entries_and_summary(&[], results.summary(verb).as_slice());
     let would_change = results.locked().any(|(_, text)| text.is_changed);
     let has_found = arguments.check && (would_change || results.has_unpublished());
-    let outcome = Outcome::of(results.has_failures(), has_found);
-    results.finish(arguments.check);
+    let outcome = Outcome::failed_if(results.has_failures()).or_found_if(has_found);
+    results.show_hints_and_json(arguments.check);
     Ok(outcome)
 }

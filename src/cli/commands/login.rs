@@ -14,7 +14,7 @@ use provlock::system::{Token, token_variable};
 use crate::cli::args::{NoRequestsArgs, OWN};
 use crate::cli::environment::read_environment;
 use crate::cli::run::outcome::Outcome;
-use crate::cli::run::session::start;
+use crate::cli::run::session::start_session;
 use crate::cli::ui::Ui;
 
 /// Tokens are a few kilobytes at most.
@@ -119,7 +119,7 @@ fn dialect_of_current_directory(ui: &Ui) -> Dialect {
     if let Some(dialect) = ui.global.dialect {
         return dialect;
     }
-    if let Ok(session) = start(ui, &[], |_, _| Ok(()))
+    if let Ok(session) = start_session(ui, &[], |_, _| Ok(()))
         && let Ok(root) = session.open(Path::new("."))
     {
         return root.dialect;
@@ -141,33 +141,33 @@ fn read_token(host: &Hostname, ui: &Ui) -> Result<Option<Token>> {
     if std::io::stdin().is_terminal() {
         return ask_for_token(host, ui);
     }
-    let attempt = || format!("cannot read the token for {host} from stdin");
     let mut text = String::new();
     std::io::stdin()
         .lock()
         .take(MAXIMUM_TOKEN_BYTES + 1)
         .read_to_string(&mut text)
-        .with_context(attempt)?;
+        .with_context(|| format!("cannot read the token for {host} from stdin"))?;
     if text.len() as u64 > MAXIMUM_TOKEN_BYTES {
         let limit = MAXIMUM_TOKEN_BYTES >> 20;
         let message = format!("the token for {host} on stdin is larger than {limit} MiB");
         return Err(Diagnostic::error(Code::InvalidArgument, message).into());
     }
     // Programs that print a token, such as `echo`, end the line.
-    let line = text.strip_suffix('\n').map_or(text.as_str(), |line| {
-        line.strip_suffix('\r').unwrap_or(line)
-    });
-    let token = Token::new(line).ok_or_else(|| {
-        let error = Diagnostic::error(
-            Code::InvalidArgument,
-            format!("there is no token for {host} on stdin"),
-        );
-        let login = Remedy::Login {
-            host: host.to_string(),
-        };
-        error.help(Help::text("pipe it: printf %s \"$TOKEN\" | ").and(login))
-    })?;
-    Ok(Some(token))
+    let line = match text.strip_suffix('\n') {
+        Some(line) => line.strip_suffix('\r').unwrap_or(line),
+        None => &text,
+    };
+    if let Some(token) = Token::new(line) {
+        return Ok(Some(token));
+    }
+    let message = format!("there is no token for {host} on stdin");
+    let login = Remedy::Login {
+        host: host.to_string(),
+    };
+    let help = Help::text("pipe it: printf %s \"$TOKEN\" | ").and(login);
+    Err(Diagnostic::error(Code::InvalidArgument, message)
+        .help(help)
+        .into())
 }
 
 /// Reads a token from a terminal without showing it. An empty line asks again; an end of input is

@@ -9,13 +9,13 @@ use provlock::project::{MirrorModulesOptions, MirrorOptions, MirrorTarget, Modul
 use serde_json::json;
 
 use crate::cli::args::{FormatArgs, ModuleArgs, OnlineArgs, PlatformArgs, RootArgs};
-use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::causes::{SeveralRoots, distinct_diagnostics, with_roots};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::Mirror;
 use crate::cli::render::mirror as text;
 use crate::cli::render::mirrored_modules as module_text;
 use crate::cli::run::outcome::Outcome;
-use crate::cli::run::session::{show_origin, start};
+use crate::cli::run::session::{show_package_origin, start_session};
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -87,70 +87,49 @@ pub(crate) struct MirrorArgs {
     dry_run: bool,
 }
 
+/// Fills a mirror of providers, or of modules, with the locked packages of the selected root
+/// modules.
 pub(crate) fn run(arguments: &MirrorArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let MirrorArgs {
-        target,
-        roots,
-        platforms,
-        prune,
-        source,
-        dry_run,
-        ..
-    } = arguments;
-    let target = MirrorTarget::parse(target)?;
+    let target = MirrorTarget::parse(&arguments.target)?;
     if arguments.with_modules {
         return run_for_modules(arguments, &target, ui);
     }
-    let selection = roots.selection(false);
-    let session = start(ui, &selection.paths, |environment, options| {
-        source.add_to(environment, options);
+    let selection = arguments.roots.selection();
+    let session = start_session(ui, &selection.paths, |environment, options| {
+        arguments.source.add_to(environment, options);
         // The lock files name all packages, so that no module need be read.
         options.modules = ModuleFetching::Never;
-        show_origin(ui, environment, options);
+        show_package_origin(ui, environment, options);
         Ok(())
     })?;
     let roots = session.roots(&selection)?;
     let mut options = MirrorOptions::new(target.clone());
-    options.platforms = platforms.named();
-    options.prune = *prune;
-    options.dry_run = *dry_run;
+    options.platforms = arguments.platforms.named();
+    options.prune = arguments.prune;
+    options.dry_run = arguments.dry_run;
     let mirrored = session.mirror(&roots, &options)?;
+    // This clears the progress from the terminal.
     drop(session);
-    let many = Many::of(&roots, &selection, &ui.invocation);
-    let is_verbose = ui.stderr_style.verbose;
-    ui.warn(&by_cause(
-        mirrored
-            .warnings
-            .iter()
-            .map(|warning| (warning.root(), warning)),
-        many,
-        is_verbose,
-    ));
-    ui.status_lines(&text::lines(&mirrored, ui.stderr_style));
-    ui.error(&by_cause(
-        mirrored.errors.iter().map(|error| (error.root(), error)),
-        many,
-        is_verbose,
-    ));
+
+    let several = SeveralRoots::unless_single(&roots, &selection, &ui.invocation);
+    ui.warn_by_cause(with_roots(&mirrored.warnings), several);
+    ui.status_lines(&text::lines_of_releases(&mirrored, ui.stderr_style));
+    ui.error_by_cause(with_roots(&mirrored.errors), several);
     if roots.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     } else {
-        ui.status_lines(text::summary(&mirrored, &target, *dry_run).as_slice());
-        if let Some(line) = text::not_checked(&mirrored, *dry_run) {
+        ui.status_lines(text::summary_line(&mirrored, &target, arguments.dry_run).as_slice());
+        if let Some(line) = text::line_about_not_checked(&mirrored, arguments.dry_run) {
             ui.status(line);
         }
     }
-    let mirror = Mirror::new(&target, &mirrored, *dry_run);
+    let mirror = Mirror::new(&target, &mirrored, arguments.dry_run);
     ui.print_json(
         json!({ "mirror": mirror }),
-        &without_repetition(mirrored.warnings.iter()),
-        &without_repetition(mirrored.errors.iter()),
+        &distinct_diagnostics(mirrored.warnings.iter()),
+        &distinct_diagnostics(mirrored.errors.iter()),
     );
-    Ok(if mirrored.errors.is_empty() {
-        Outcome::Done
-    } else {
-        Outcome::Failed
-    })
+    Ok(Outcome::failed_if(!mirrored.errors.is_empty()))
 }
 
 /// Fills a mirror of modules.
@@ -164,10 +143,11 @@ fn run_for_modules(
         let error = Diagnostic::error(Code::InvalidArgument, message);
         return Err(error.help("name a directory, and copy or serve it").into());
     };
-    let selection = arguments.roots.selection(false);
-    let session = start(ui, &selection.paths, |environment, options| {
+    let selection = arguments.roots.selection();
+    let session = start_session(ui, &selection.paths, |environment, options| {
         arguments.source.add_to(environment, options);
-        arguments.modules.add_to(environment, options, false);
+        let is_offline = false;
+        arguments.modules.add_to(environment, options, is_offline);
         Ok(())
     })?;
     let roots = session.roots(&selection)?;
@@ -176,41 +156,27 @@ fn run_for_modules(
     options.dry_run = arguments.dry_run;
     options.ignore_tests = arguments.no_tests;
     let mirrored = session.mirror_modules(&roots, &options)?;
+    // This clears the progress from the terminal.
     drop(session);
 
-    let many = Many::of(&roots, &selection, &ui.invocation);
-    let is_verbose = ui.stderr_style.verbose;
-    let warnings = mirrored.warnings.iter();
-    ui.warn(&by_cause(
-        warnings.map(|warning| (warning.root(), warning)),
-        many,
-        is_verbose,
-    ));
-    ui.status_lines(&module_text::lines(&mirrored, ui.stderr_style));
-    let errors = mirrored.errors.iter();
-    ui.error(&by_cause(
-        errors.map(|error| (error.root(), error)),
-        many,
-        is_verbose,
-    ));
+    let several = SeveralRoots::unless_single(&roots, &selection, &ui.invocation);
+    ui.warn_by_cause(with_roots(&mirrored.warnings), several);
+    ui.status_lines(&module_text::lines_of_packages(&mirrored, ui.stderr_style));
+    ui.error_by_cause(with_roots(&mirrored.errors), several);
     if roots.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     } else {
-        let summary = module_text::summary(&mirrored, target, arguments.dry_run);
+        let summary = module_text::summary_line(&mirrored, target, arguments.dry_run);
         ui.status_lines(summary.as_slice());
-        if let Some(line) = module_text::not_checked(&mirrored, arguments.dry_run) {
+        if let Some(line) = module_text::line_about_not_checked(&mirrored, arguments.dry_run) {
             ui.status(line);
         }
     }
     let mirror = Mirror::of_modules(target, &mirrored, arguments.dry_run);
     ui.print_json(
         json!({ "mirror": mirror }),
-        &without_repetition(mirrored.warnings.iter()),
-        &without_repetition(mirrored.errors.iter()),
+        &distinct_diagnostics(mirrored.warnings.iter()),
+        &distinct_diagnostics(mirrored.errors.iter()),
     );
-    Ok(if mirrored.errors.is_empty() {
-        Outcome::Done
-    } else {
-        Outcome::Failed
-    })
+    Ok(Outcome::failed_if(!mirrored.errors.is_empty()))
 }

@@ -114,8 +114,8 @@ impl Command {
 pub(crate) fn run() -> Outcome {
     completions::answer(program);
     match args::parse(program) {
-        Ok((cli, matches)) => carry_out(cli, &matches),
-        Err(error) => usage::show(error, &program()),
+        Ok((cli, matches)) => run_and_report(cli, &matches),
+        Err(error) => usage::show_error_or_help(error, &program()),
     }
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn program() -> clap::Command {
 }
 
 /// Runs a command, and shows the error if it fails.
-fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
+fn run_and_report(cli: Cli, matches: &ArgMatches) -> Outcome {
     let Cli {
         mut global,
         command,
@@ -147,7 +147,7 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     invocation.repeated = repeated_flags(&mut Cli::command(), name, arguments);
     let mut ui = Ui::new(name.to_owned(), format, global, invocation);
     // From here on, a signal waits until no file is half replaced.
-    interrupt::arrange(ui.on_interrupt());
+    interrupt::handle_signals(ui.interruption_report());
     ui.warn(&environment.warnings());
     let outcome = match run_in_directory(command, &ui) {
         Ok(outcome) => outcome,
@@ -159,13 +159,11 @@ fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
         }
     };
     // Output that was lost, as on a full disk, must not look like success.
-    match ui.take_stdout_error() {
-        Some(error) => {
-            ui.error(&stdout_error(error));
-            Outcome::Failed
-        }
-        None => outcome,
+    if let Some(error) = ui.take_stdout_error() {
+        ui.error(&stdout_error(error));
+        return Outcome::Failed;
     }
+    outcome
 }
 
 /// Runs a command in the directory of `-C`.
@@ -174,7 +172,7 @@ fn run_in_directory(command: Command, ui: &Ui) -> anyhow::Result<Outcome> {
         let message = "this command prints no JSON";
         return Err(Diagnostic::error(Code::InvalidArgument, message).into());
     }
-    enter(ui.global.chdir.as_deref())?;
+    change_directory(ui.global.chdir.as_deref())?;
     match (command.run(ui), &ui.global.chdir) {
         (Err(error), Some(directory)) => {
             let errors = diagnostics(error).map(|error| about_directory(error, directory));
@@ -194,7 +192,7 @@ fn about_directory(error: Diagnostic, directory: &Path) -> Diagnostic {
 }
 
 /// Changes to the directory of `-C`, as git does, so that every other path is relative to it.
-fn enter(directory: Option<&Path>) -> Result<()> {
+fn change_directory(directory: Option<&Path>) -> Result<()> {
     let Some(directory) = directory else {
         return Ok(());
     };

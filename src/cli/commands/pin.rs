@@ -8,14 +8,14 @@ use provlock::configuration::rewrite;
 use provlock::project::{PinOptions, PinnedModules};
 
 use crate::cli::args::{FormatArgs, OfflineArgs, RootArgs};
-use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::causes::{SeveralRoots, distinct_diagnostics};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::{PinnedRoot, Roots};
 use crate::cli::render::style::count;
 use crate::cli::render::upgrade;
+use crate::cli::run::failures::split_failures;
 use crate::cli::run::outcome::Outcome;
-use crate::cli::run::results::separated;
-use crate::cli::run::session::start;
+use crate::cli::run::session::start_session;
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -61,31 +61,27 @@ pub(crate) struct PinArgs {
     dry_run: bool,
 }
 
+/// Pins the module calls of the selected root modules. A root module that fails does not stop the
+/// others.
 pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let PinArgs {
-        roots,
-        source,
-        check,
-        ..
-    } = arguments;
-    let selection = roots.selection(true);
-    let session = start(ui, &selection.paths, |environment, options| {
-        source.add_to(environment, options);
+    let selection = arguments.roots.selection_with_modules();
+    let session = start_session(ui, &selection.paths, |environment, options| {
+        arguments.source.add_to(environment, options);
         Ok(())
     })?;
     let roots = session.roots(&selection)?;
     let mut options = PinOptions::default();
     options.registry = arguments.registry;
     options.ignore_tests = arguments.no_tests;
-    options.dry_run = *check || arguments.dry_run;
+    options.dry_run = arguments.check || arguments.dry_run;
     let report = session.pin(&roots, options);
+    // This clears the progress from the terminal.
     drop(session);
     if roots.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
-    let (done, failed) = separated(report.roots);
-    let many = Many::of(&roots, &selection, &ui.invocation);
-    let is_verbose = ui.stderr_style.verbose;
+
+    let (done, failures) = split_failures(report.roots);
     let mut warnings = Vec::new();
     let mut pinned_roots = Vec::new();
     for (path, pinned) in &done {
@@ -94,25 +90,22 @@ pub(crate) fn run(arguments: &PinArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         }
         pinned_roots.push(PinnedRoot::new(path, pinned, !options.dry_run));
     }
-    ui.warn(&by_cause(warnings.iter().copied(), many, is_verbose));
-    let number = show(&done, !failed.is_empty(), arguments, ui);
-    ui.error(&by_cause(
-        failed.iter().map(|(path, error)| (Some(&**path), error)),
-        many,
-        is_verbose,
-    ));
+    let several = SeveralRoots::unless_single(&roots, &selection, &ui.invocation);
+    ui.warn_by_cause(warnings.iter().copied(), several);
+    let number_pinned = show_pinned_calls(&done, !failures.is_empty(), arguments, ui);
+    failures.show(several, ui);
     ui.print_json(
         Roots {
             roots: pinned_roots,
         },
-        &without_repetition(warnings.iter().map(|(_, warning)| *warning)),
-        &without_repetition(failed.iter().map(|(_, error)| error)),
+        &distinct_diagnostics(warnings.iter().map(|(_, warning)| *warning)),
+        &failures.distinct_errors(),
     );
-    Ok(Outcome::of(!failed.is_empty(), *check && number > 0))
+    Ok(Outcome::failed_if(!failures.is_empty()).or_found_if(arguments.check && number_pinned > 0))
 }
 
 /// Shows the calls that were pinned, or would be, and returns their number.
-fn show(
+fn show_pinned_calls(
     done: &[(PathBuf, PinnedModules)],
     has_failures: bool,
     arguments: &PinArgs,
@@ -121,7 +114,7 @@ fn show(
     // Root modules may share a module, whose call is edited once.
     let mut edited = BTreeSet::new();
     for (_, pinned) in done {
-        edited.extend(upgrade::edit_texts(&pinned.edits));
+        edited.extend(upgrade::texts_of_edits(&pinned.edits));
     }
     if arguments.dry_run && !ui.is_json() {
         ui.print_changes(&rewrite::files(

@@ -7,13 +7,13 @@ use provlock::lockfile::Repair;
 use provlock::project::{RepairedRoot, Selection};
 
 use crate::cli::args::Targets;
-use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::causes::SeveralRoots;
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::{RepairedRoot as RepairedJson, Roots};
 use crate::cli::render::style::count;
+use crate::cli::run::failures::split_failures;
 use crate::cli::run::outcome::Outcome;
-use crate::cli::run::results::separated;
-use crate::cli::run::session::start;
+use crate::cli::run::session::start_session;
 use crate::cli::ui::Ui;
 
 /// Flags of a repair.
@@ -30,8 +30,8 @@ pub(super) fn run(
     flags: RepairFlags,
     ui: &Ui,
 ) -> anyhow::Result<Outcome> {
-    if let Some(name) = targets.names(true).first() {
-        // The providers come first.
+    if let Some(name) = targets.names_with_versions().first() {
+        // Names of providers precede names of modules.
         let kind = if targets.providers.is_empty() {
             "a module"
         } else {
@@ -42,7 +42,7 @@ pub(super) fn run(
             .help("omit it: a repair changes no version and no hash");
         return Err(Diagnostics::from(error).into());
     }
-    let session = start(ui, &selection.paths, |_, options| {
+    let session = start_session(ui, &selection.paths, |_, options| {
         // A repair rewrites what is in the file, and asks no registry.
         options.offline = true;
         Ok(())
@@ -50,26 +50,35 @@ pub(super) fn run(
     let roots = session.roots(selection)?;
     let is_dry = flags.check || flags.dry_run;
     let report = session.repair(&roots, is_dry);
+    // This clears the progress from the terminal.
     drop(session);
     if roots.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
-    let (done, failed) = separated(report.roots);
-    let number = show(&done, !failed.is_empty(), flags, ui);
-    let failures = failed.iter().map(|(path, error)| (Some(&**path), error));
-    let many = Many::of(&roots, selection, &ui.invocation);
-    ui.error(&by_cause(failures, many, ui.stderr_style.verbose));
-    let errors = without_repetition(failed.iter().map(|(_, error)| error));
-    let roots = done
-        .iter()
-        .map(|(path, repaired)| RepairedJson::new(path, repaired, !is_dry))
-        .collect();
-    ui.print_json(Roots { roots }, &[], &errors);
-    Ok(Outcome::of(!errors.is_empty(), flags.check && number > 0))
+
+    let (done, failures) = split_failures(report.roots);
+    let number_repaired = show_repaired_values(&done, !failures.is_empty(), flags, ui);
+    failures.show(
+        SeveralRoots::unless_single(&roots, selection, &ui.invocation),
+        ui,
+    );
+    let mut repaired_roots = Vec::new();
+    for (path, repaired) in &done {
+        repaired_roots.push(RepairedJson::new(path, repaired, !is_dry));
+    }
+    // A repair has no warnings.
+    ui.print_json(
+        Roots {
+            roots: repaired_roots,
+        },
+        &[],
+        &failures.distinct_errors(),
+    );
+    Ok(Outcome::failed_if(!failures.is_empty()).or_found_if(flags.check && number_repaired > 0))
 }
 
-/// Shows the repaired values, and returns their number.
-fn show(
+/// Shows the values that were repaired, or would be, and returns their number.
+fn show_repaired_values(
     done: &[(PathBuf, RepairedRoot)],
     has_failures: bool,
     flags: RepairFlags,
@@ -85,7 +94,7 @@ fn show(
     if flags.dry_run && !ui.is_json() {
         ui.print_changes(done.iter().flat_map(|(_, repaired)| &repaired.files));
     } else {
-        let lines: Vec<_> = repairs.iter().map(|repair| line(repair)).collect();
+        let lines: Vec<_> = repairs.iter().map(|repair| repair_line(repair)).collect();
         ui.status_lines(&lines);
     }
     let verb = if flags.check || flags.dry_run {
@@ -103,7 +112,7 @@ fn show(
 }
 
 /// `  ~ .terraform.lock.hcl:6   the constraints of acme/gamma: ">=1.0" → ">= 1.0"`
-fn line(repair: &Repair) -> String {
+fn repair_line(repair: &Repair) -> String {
     let path = repair.location.path().display();
     let (line, _) = repair.location.line_column();
     format!("  ~ {path}:{line}   {}", repair.change)

@@ -10,13 +10,13 @@ use provlock::system::{Environment, canonicalize, repository};
 use crate::cli::args::{CacheArgs, ModuleArgs, NoRequestsArgs, OutputFormat, RootArgs};
 use crate::cli::environment::source_date;
 use crate::cli::git;
-use crate::cli::render::causes::{Many, by_cause};
+use crate::cli::render::causes::{SeveralRoots, with_roots};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::repository_paths::RepositoryPaths;
 use crate::cli::render::sbom::snapshot::{Submission, snapshot};
 use crate::cli::render::sbom::{Bill, cyclonedx, spdx};
 use crate::cli::run::outcome::Outcome;
-use crate::cli::run::session::start;
+use crate::cli::run::session::start_session;
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[
@@ -68,29 +68,26 @@ pub(crate) struct SbomArgs {
     name: Option<String>,
 }
 
+/// Prints a bill of materials of the selected root modules, without the root modules that fail.
 pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
-    let SbomArgs {
-        roots,
-        modules,
-        cache,
-        format,
-        name,
-        ..
-    } = arguments;
-    let selection = roots.selection(true);
-    let session = start(ui, &selection.paths, |environment, options| {
+    let selection = arguments.roots.selection_with_modules();
+    let session = start_session(ui, &selection.paths, |environment, options| {
         // A bill of materials lists what is locked, for which no request is needed.
         options.offline = true;
-        cache.add_to(environment, options);
-        modules.add_to(environment, options, true);
+        arguments.cache.add_to(environment, options);
+        let is_offline = options.offline;
+        arguments.modules.add_to(environment, options, is_offline);
         Ok(())
     })?;
     let roots = session.roots(&selection)?;
     let (materials, errors) = session.bill_of_materials(&roots);
     let environment = session.environment().clone();
+    // This clears the progress from the terminal.
     drop(session);
+
     // An incomplete snapshot would remove root modules from the dependency graph.
-    if materials.is_empty() || *format == OutputFormat::GithubSnapshot {
+    let format = arguments.format;
+    if materials.is_empty() || format == OutputFormat::GithubSnapshot {
         errors.clone().into_result(())?;
     }
     if materials.is_empty() {
@@ -100,14 +97,14 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
         )
         .into());
     }
-    let many = Many::of(&roots, &selection, &ui.invocation);
+    let several = SeveralRoots::unless_single(&roots, &selection, &ui.invocation);
     let mut warnings = Vec::new();
     for root in &materials {
         for warning in &root.warnings {
             warnings.push((Some(&*root.path), warning));
         }
     }
-    ui.warn(&by_cause(warnings, many, ui.stderr_style.verbose));
+    ui.warn_by_cause(warnings, several);
 
     let current_directory = canonicalize(&environment.current_directory)
         .context("cannot open the current directory")?;
@@ -117,11 +114,12 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
         current_directory: &current_directory,
         top: top.as_deref(),
     };
-    let project = match (name, directory.file_name()) {
-        (Some(name), _) => name.clone(),
-        (None, Some(name)) => name.to_string_lossy().into_owned(),
-        (None, None) => "project".to_owned(),
-    };
+    let mut project = "project".to_owned();
+    if let Some(name) = &arguments.name {
+        project.clone_from(name);
+    } else if let Some(name) = directory.file_name() {
+        project = name.to_string_lossy().into_owned();
+    }
     let mut bill = Bill::new(
         &project,
         source_date(&environment)?,
@@ -132,23 +130,19 @@ pub(crate) fn run(arguments: &SbomArgs, ui: &Ui) -> Result<Outcome> {
     bill.has_failed_roots = !errors.is_empty();
     ui.print(&match format {
         OutputFormat::Spdx => spdx::document(&bill),
-        OutputFormat::GithubSnapshot => snapshot(&bill, &submission(directory, &environment)?),
+        OutputFormat::GithubSnapshot => snapshot(&bill, &find_submission(directory, &environment)?),
         _ => cyclonedx::document(&bill),
     });
-    ui.error(&by_cause(
-        errors.iter().map(|error| (error.root(), error)),
-        many,
-        ui.stderr_style.verbose,
-    ));
+    ui.error_by_cause(with_roots(&errors), several);
     if !errors.is_empty() {
         ui.status("The document is incomplete: root modules with errors are missing");
     }
-    Ok(Outcome::of(!errors.is_empty(), false))
+    Ok(Outcome::failed_if(!errors.is_empty()))
 }
 
 /// Returns the commit and the job of the running workflow, or else the checked out commit.
-fn submission(directory: &Path, environment: &Environment) -> Result<Submission> {
-    let Some((sha, reference)) = commit_and_reference(directory, environment)? else {
+fn find_submission(directory: &Path, environment: &Environment) -> Result<Submission> {
+    let Some((sha, reference)) = find_commit_and_reference(directory, environment)? else {
         let error = Diagnostic::error(
             Code::InvalidArgument,
             "a snapshot is of a commit on a branch, and none is checked out",
@@ -157,7 +151,7 @@ fn submission(directory: &Path, environment: &Environment) -> Result<Submission>
             .help("check out a branch, or set GITHUB_SHA and GITHUB_REF")
             .into());
     };
-    let job = environment.variable("GITHUB_RUN_ID").unwrap_or("local");
+    let run_id = environment.variable("GITHUB_RUN_ID").unwrap_or("local");
     // A snapshot replaces the earlier one with the same correlator.
     let mut correlator = "provlock".to_owned();
     if let Some(workflow) = environment.variable("GITHUB_WORKFLOW")
@@ -168,13 +162,14 @@ fn submission(directory: &Path, environment: &Environment) -> Result<Submission>
     Ok(Submission {
         sha,
         reference,
-        job: job.to_owned(),
+        job: run_id.to_owned(),
         correlator,
     })
 }
 
-/// The commit and the branch of the running workflow, or else the checked out ones.
-fn commit_and_reference(
+/// Returns the commit and the branch of the running workflow, or else the checked out ones; `None`
+/// without a checked out branch.
+fn find_commit_and_reference(
     directory: &Path,
     environment: &Environment,
 ) -> Result<Option<(String, String)>> {

@@ -68,14 +68,15 @@ const CONFIGURATION: [(&str, &str); 4] = [
 pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
     let SetupCommand::Git(arguments) = command;
     if arguments.write {
-        write(ui)?;
+        write_git_configuration(ui)?;
     } else {
-        ui.print(&lines());
+        ui.print(&git_configuration());
     }
     Ok(Outcome::Done)
 }
 
-fn lines() -> String {
+/// Returns the lines for `.gitattributes`, and the commands of git, for the user to copy.
+fn git_configuration() -> String {
     let attributes = ATTRIBUTES.map(|(_, line)| line).join("\n");
     let mut text = format!("# {ATTRIBUTES_FILE}\n{attributes}\n\n# once in each clone\n");
     for (variable, value) in CONFIGURATION {
@@ -85,15 +86,15 @@ fn lines() -> String {
     text
 }
 
-/// Writes the lines and variables that are missing.
-fn write(ui: &Ui) -> Result<()> {
+/// Adds the lines that are missing in `.gitattributes`, and sets the variables of git.
+fn write_git_configuration(ui: &Ui) -> Result<()> {
     let top = git::top_directory()?;
     refuse_link(&top.join(ATTRIBUTES_FILE))?;
     let mut changed = false;
     for (name, line) in ATTRIBUTES {
         // A different file may set the attributes already.
         if git::read_attributes(&top, &["merge", "diff"], name)? != ["provlock", "provlock"] {
-            add_line(&top.join(ATTRIBUTES_FILE), line)?;
+            append_line(&top.join(ATTRIBUTES_FILE), line)?;
             ui.status(&format!("Added to {ATTRIBUTES_FILE}: {line}"));
             changed = true;
         }
@@ -126,7 +127,7 @@ fn refuse_link(path: &Path) -> Result<()> {
 }
 
 /// Adds the line at the end, where it has precedence over all lines before it.
-fn add_line(path: &Path, line: &str) -> Result<()> {
+fn append_line(path: &Path, line: &str) -> Result<()> {
     let old = lockfile::read(path)?;
     let mut new = old.clone().unwrap_or_default();
     let line_break: &[u8] = if new.windows(2).any(|pair| pair == b"\r\n") {

@@ -21,10 +21,10 @@ use crate::cli::render::html;
 use crate::cli::render::json::{
     AsText, ProviderUse, RequiredProvider, Roots as JsonRoots, TreeRoot, raw,
 };
-use crate::cli::render::tree::text;
+use crate::cli::render::tree::draw_trees;
 use crate::cli::render::versions::{self as usage, group_by_provider};
 use crate::cli::run::outcome::Outcome;
-use crate::cli::run::session::start;
+use crate::cli::run::session::start_session;
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Html];
@@ -81,7 +81,7 @@ pub(crate) struct TreeArgs {
 }
 
 /// Refuses providers with a version, because all versions are shown.
-fn refuse_versions(arguments: &[OsString]) -> Result<()> {
+fn refuse_providers_with_version(arguments: &[OsString]) -> Result<()> {
     for argument in arguments {
         let text = argument.to_string_lossy();
         let path = Path::new(argument);
@@ -100,9 +100,10 @@ fn refuse_versions(arguments: &[OsString]) -> Result<()> {
     Ok(())
 }
 
+/// Prints the tree of each named root module, or with `-r` a table of the locked versions of all.
 pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    refuse_versions(&arguments.targets.targets)?;
-    let (selection, Targets { providers, .. }) = arguments.targets.read(false)?;
+    refuse_providers_with_version(&arguments.targets.targets)?;
+    let (selection, Targets { providers, .. }) = arguments.targets.selection_and_names()?;
     if ui.format == OutputFormat::Html && !selection.recursive {
         let error = Diagnostic::error(
             Code::InvalidArgument,
@@ -110,18 +111,17 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         );
         return Err(error.help("add --recursive").into());
     }
-    let session = start(ui, &selection.paths, |environment, options| {
+    let session = start_session(ui, &selection.paths, |environment, options| {
         arguments.cache.add_to(environment, options);
-        arguments
-            .modules
-            .add_to(environment, options, !arguments.online);
+        let is_offline = !arguments.online;
+        arguments.modules.add_to(environment, options, is_offline);
         Ok(())
     })?;
     if selection.recursive {
         let roots = session.roots(&selection)?;
         let versions = session.locked_versions(&roots);
         drop(session);
-        return Ok(show_versions(&versions, &providers, &roots, ui)?);
+        return Ok(show_locked_versions(&versions, &providers, &roots, ui)?);
     }
     let paths = if selection.paths.is_empty() {
         vec![PathBuf::from(".")]
@@ -140,7 +140,7 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             };
         }
         let root = session.open(directory)?;
-        shown.push(one(
+        shown.push(draw_root_module(
             &session,
             &root,
             &providers,
@@ -149,14 +149,15 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             &mut warnings,
         )?);
     }
+    // This clears the progress from the terminal.
     drop(session);
     ui.warn(&warnings);
     if ui.is_json() {
-        let roots = shown.iter().map(|(_, root)| root).collect();
+        let roots = shown.iter().map(|root| &root.json).collect();
         ui.print_json(JsonRoots { roots }, &warnings, &[]);
         return Ok(Outcome::Done);
     }
-    for (index, (path, (text, _))) in paths.iter().zip(&shown).enumerate() {
+    for (index, (path, root)) in paths.iter().zip(&shown).enumerate() {
         if paths.len() > 1 {
             let distance = if index == 0 { "" } else { "\n" };
             ui.print(&format!(
@@ -164,20 +165,27 @@ pub(crate) fn run(arguments: &TreeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
                 printable(&path.display().to_string())
             ));
         }
-        ui.print(text);
+        ui.print(&root.text);
     }
     Ok(Outcome::Done)
 }
 
-/// The trees of one root module, as text and for JSON.
-fn one(
+/// The trees of the providers of one root module.
+struct DrawnRoot {
+    text: String,
+    json: Box<RawValue>,
+}
+
+/// Draws the trees of the providers that `specs` name, or, without any, of all that the root module
+/// requires or has locked. Adds the warnings about its files.
+fn draw_root_module(
     session: &Session<'_>,
     root: &RootModule,
     specs: &[ProviderSpec],
     no_tests: bool,
     with_signers: bool,
     warnings: &mut Vec<Diagnostic>,
-) -> Result<(String, Box<RawValue>)> {
+) -> Result<DrawnRoot> {
     let requirements = session.requirements(root, no_tests)?;
     let (lock_file, lock_warnings) = root.lock_file()?;
     warnings.extend(lock_warnings);
@@ -218,30 +226,35 @@ fn one(
         }
         trees.push(tree);
     }
-    Ok((
-        text(&trees, root.dialect),
-        raw(&TreeRoot::new(root, &trees)),
-    ))
+    Ok(DrawnRoot {
+        text: draw_trees(&trees, root.dialect),
+        json: raw(&TreeRoot::new(root, &trees)),
+    })
 }
 
 /// Whether a name stands for a locked provider by the rules of one of the dialects.
-fn is_by_rule(named: &ProviderSpec, found: &ProviderUse<'_>) -> bool {
+fn is_address_of(named: &ProviderSpec, found: &ProviderUse<'_>) -> bool {
     let dialects = [Dialect::Tofu, Dialect::Terraform];
     dialects
         .iter()
         .any(|dialect| named.resolve(*dialect) == *found.address.0)
 }
 
-/// Returns the names that stand for no locked provider by the rules of a dialect.
-fn short_names<'a>(named: &'a [ProviderSpec], uses: &[ProviderUse<'_>]) -> Vec<&'a ProviderSpec> {
+/// Returns the names that are no address of a locked provider, in neither dialect. They are parts
+/// of addresses.
+fn names_that_are_parts<'a>(
+    named: &'a [ProviderSpec],
+    uses: &[ProviderUse<'_>],
+) -> Vec<&'a ProviderSpec> {
     named
         .iter()
-        .filter(|named| !uses.iter().any(|found| is_by_rule(named, found)))
+        .filter(|named| !uses.iter().any(|found| is_address_of(named, found)))
         .collect()
 }
 
-/// Shows the locked versions of the named providers, or of all, with their root modules.
-fn show_versions(
+/// Shows the locked versions of the named providers, or of all, with their root modules. A provider
+/// that no root module has locked is an error.
+fn show_locked_versions(
     versions: &LockedVersions,
     named: &[ProviderSpec],
     roots: &Roots,
@@ -251,7 +264,7 @@ fn show_versions(
     if !named.is_empty() {
         if let Some(unknown) = named
             .iter()
-            .find(|named| !uses.iter().any(|found| named.is_short_for(found.address.0)))
+            .find(|name| !uses.iter().any(|found| name.is_short_for(found.address.0)))
         {
             let message = format!("no root module here has locked {unknown}");
             let error = Diagnostic::error(Code::InvalidArgument, message);
@@ -259,18 +272,16 @@ fn show_versions(
                 .help(Remedy::Run(["tree", "-r"].map(str::to_owned).into()))
                 .into());
         }
-        let short = short_names(named, &uses);
+        let parts = names_that_are_parts(named, &uses);
         uses.retain(|found| {
-            named.iter().any(|named| is_by_rule(named, found))
-                || short
-                    .iter()
-                    .any(|named| named.is_short_for(found.address.0))
+            named.iter().any(|name| is_address_of(name, found))
+                || parts.iter().any(|part| part.is_short_for(found.address.0))
         });
     }
     match ui.format {
         // The JSON is printed last, with the errors.
         OutputFormat::Json => {}
-        OutputFormat::Html => ui.print(&html::tree(&uses, &ui.invocation)),
+        OutputFormat::Html => ui.print(&html::tree_page(&uses, &ui.invocation)),
         OutputFormat::Text if uses.is_empty() => {}
         _ if named.is_empty() => ui.print(&usage::table(&uses).text(&[], usize::MAX)),
         _ => ui.print(&usage::places(&uses)),
@@ -287,9 +298,5 @@ fn show_versions(
         json!({ "providers": uses })
     };
     ui.print_json(result, &[], &versions.errors);
-    Ok(if versions.errors.is_empty() {
-        Outcome::Done
-    } else {
-        Outcome::Failed
-    })
+    Ok(Outcome::failed_if(!versions.errors.is_empty()))
 }

@@ -13,10 +13,10 @@ use crate::cli::render::foreign::printable;
 use crate::cli::render::lock::KnownRows;
 use crate::cli::render::markdown;
 use crate::cli::render::upgrade::{self as table, MoveGroup};
-use crate::cli::run::choice::{check_terminal, choose};
+use crate::cli::run::choice::{check_terminal, choose_moves};
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::results::{Kept, Results, RootResult};
-use crate::cli::run::session::start_locking;
+use crate::cli::run::session::start_locking_session;
 use crate::cli::ui::{Ui, table_columns};
 
 const FORMATS: &[OutputFormat] = &[
@@ -111,6 +111,8 @@ pub(crate) struct UpgradeArgs {
     dry_run: bool,
 }
 
+/// Upgrades the selected root modules, after the user has chosen among the possible moves if the
+/// run is interactive.
 pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let UpgradeArgs {
         selection,
@@ -121,7 +123,8 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if arguments.interactive {
         check_terminal()?;
     }
-    let (selected, targets) = arguments.targets.read(arguments.with_modules)?;
+    let (mut selected, targets) = arguments.targets.selection_and_names()?;
+    selected.with_modules = arguments.with_modules;
     ui.invocation.set_names("upgrade", &targets);
     let Targets {
         providers, modules, ..
@@ -138,13 +141,14 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         options.lock.dry_run || arguments.interactive || ui.format != OutputFormat::Text;
     options.allow_downgrade = arguments.allow_downgrade;
     options.rewrite_constraints = arguments.constraints;
-    (options.modules, options.calls) = (arguments.with_modules, modules);
-    let session = start_locking(ui, &selected.paths, &selection.modules, age, source)?;
+    options.modules = arguments.with_modules;
+    options.calls = modules;
+    let session = start_locking_session(ui, &selected.paths, &selection.modules, age, source)?;
     let roots = session.roots(&selected)?;
-    let files = options.lock.dry_run && ui.format == OutputFormat::Text;
+    let with_files = options.lock.dry_run && ui.format == OutputFormat::Text;
     let mut kept = Kept {
         may_be_several: roots.may_be_several(),
-        files,
+        with_files,
         is_offline: source.offline,
         rows: KnownRows::default(),
     };
@@ -155,15 +159,15 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
         let report = session.upgrade(&roots, &planned, |outcome| {
             RootResult::new(&outcome, &mut kept, ui)
         })?;
-        let done = report
-            .roots
-            .iter()
-            .filter_map(|(path, root)| Some((path, root.as_ref().ok()?.plan.as_ref()?)));
-        if !choose(
-            &table::group_moves(done.map(|(path, plan)| (path.as_path(), plan))),
-            &mut options,
-            ui,
-        ) {
+        let mut plans = Vec::new();
+        for (path, result) in &report.roots {
+            if let Ok(root) = result
+                && let Some(plan) = &root.plan
+            {
+                plans.push((path.as_path(), plan));
+            }
+        }
+        if !choose_moves(&table::group_moves(plans.into_iter()), &mut options, ui) {
             ui.status("Nothing was chosen: no file was changed");
             return Ok(Outcome::Done);
         }
@@ -174,8 +178,9 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     drop(session);
     let results = Results::new(ui, &roots, &selected, report)?;
     let has_found = results.plans().any(|(_, plan)| plan.has_changes) || results.has_unpublished();
-    let outcome = Outcome::of(results.has_failures(), arguments.check && has_found);
-    show(&results, &options, arguments.check, ui);
+    let outcome =
+        Outcome::failed_if(results.has_failures()).or_found_if(arguments.check && has_found);
+    show_results(&results, &options, arguments.check, ui);
     Ok(outcome)
 }
 
@@ -183,23 +188,31 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
 const MOST_REASONS: usize = 10;
 
 /// Prints the result, and shows the upgrades, made or possible, and what holds others back.
-fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui) {
+fn show_results(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui) {
     let is_dry = options.lock.dry_run;
     let groups = table::group_moves(results.plans());
     let mut edited = BTreeSet::new();
     for (_, plan) in results.plans() {
-        edited.extend(table::edit_texts(&plan.edits));
+        edited.extend(table::texts_of_edits(&plan.edits));
     }
     results.show_warnings();
     match ui.format {
         OutputFormat::Markdown => {
-            ui.print(&markdown::upgrade(&groups, &edited, results.many.is_some()));
+            ui.print(&markdown::pull_request_text(
+                &groups,
+                &edited,
+                results.several.is_some(),
+            ));
         }
-        OutputFormat::Text if is_dry => print(results, &groups, options.plan_only, ui),
+        OutputFormat::Text if is_dry => {
+            print_diffs_and_tables(results, &groups, options.plan_only, ui);
+        }
         _ => {}
     }
-    let summary = match results.many {
-        Some(many) if options.plan_only => vec![results.counts().text("can move", many.noun())],
+    let summary = match results.several {
+        Some(several) if options.plan_only => {
+            vec![results.counts().in_words("can move", several.noun())]
+        }
         Some(_) if is_dry => results.summary("Would upgrade").into_iter().collect(),
         Some(_) => results.summary("Upgraded").into_iter().collect(),
         None if options.plan_only => results
@@ -214,33 +227,40 @@ fn show(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui
     } else {
         edited.iter().map(table::EditText::text).collect()
     };
-    results.show(&edits, &summary);
+    results.show_entries_and_summary(&edits, &summary);
     if !is_dry && !options.lock.providers.is_empty() {
-        ui.statuses(table::reasons(&groups).iter().take(MOST_REASONS));
+        let lines = table::lines_about_held_back_providers(&groups);
+        ui.statuses(lines.iter().take(MOST_REASONS));
     }
     // Constraints that were rewritten hold nothing back.
     let may_be_held_back = !is_dry || !options.rewrite_constraints;
-    if may_be_held_back && let Some((what, has_modules)) = table::held_back(&groups, is_dry) {
+    if may_be_held_back && let Some(held_back) = table::count_held_back(&groups, is_dry) {
+        let numbers = held_back.numbers;
         let mut words = vec!["upgrade"];
-        if has_modules {
+        if held_back.has_modules {
             words.push("--modules");
         }
         words.push(if is_dry { "--constraints" } else { "--check" });
         let upgrade = results.suggest(&words);
         ui.status(&if is_dry {
-            format!("Constraints hold back {what}; to change them, too: {upgrade}")
+            format!("Constraints hold back {numbers}; to change them, too: {upgrade}")
         } else {
-            format!("{what} held back from the newest version; see: {upgrade}")
+            format!("{numbers} held back from the newest version; see: {upgrade}")
         });
     }
-    results.finish(is_check);
+    results.show_hints_and_json(is_check);
 }
 
 /// Prints the changes as diffs and the moves as tables.
-fn print(results: &Results<'_>, groups: &[MoveGroup<'_>], is_planned: bool, ui: &Ui) {
-    let is_one = results.many.is_none();
+fn print_diffs_and_tables(
+    results: &Results<'_>,
+    groups: &[MoveGroup<'_>],
+    is_planned: bool,
+    ui: &Ui,
+) {
+    let is_single = results.several.is_none();
     let width = table_columns();
-    let has_table_of_each = !is_one && ui.stdout_style.verbose;
+    let has_table_of_each = !is_single && ui.stdout_style.verbose;
     for (index, root) in results.done.iter().enumerate() {
         ui.print_changes(&root.files);
         if has_table_of_each && let Some(plan) = &root.plan {
@@ -258,10 +278,10 @@ fn print(results: &Results<'_>, groups: &[MoveGroup<'_>], is_planned: bool, ui: 
     if !is_planned && results.plans().any(|(_, plan)| plan.has_changes) {
         ui.print("\n");
     }
-    if is_one {
-        results
-            .plans()
-            .for_each(|(path, plan)| ui.print(&plan.table(path, width)));
+    if is_single {
+        for (path, plan) in results.plans() {
+            ui.print(&plan.table(path, width));
+        }
     } else if !has_table_of_each {
         ui.print(&table::table(groups, width));
     }

@@ -17,7 +17,7 @@ use crate::cli::args::{
 };
 use crate::cli::environment::source_date;
 use crate::cli::git::{Repositories, Repository};
-use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::causes::{SeveralRoots, distinct_diagnostics, one_per_cause, with_roots};
 use crate::cli::render::coverage::{self, no_root_module};
 use crate::cli::render::json::ProviderUse;
 use crate::cli::render::repository_paths::RepositoryPaths;
@@ -29,7 +29,7 @@ use crate::cli::render::{github, gitlab, html, json, junit, markdown, sarif};
 use crate::cli::run::base::set_base;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::run::report_paths;
-use crate::cli::run::session::{show_origin, start};
+use crate::cli::run::session::{show_package_origin, start_session};
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[
@@ -156,26 +156,28 @@ struct WhatArgs {
     modules: ModuleArgs,
 }
 
+/// Checks the selected root modules, with `--base` also the change since a revision, and reports
+/// the findings on stdout and in files.
 pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let started = Timestamp::now();
-    let selection = arguments.what.roots.selection(false);
+    let selection = arguments.what.roots.selection();
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let repositories = Repositories::new(&current_directory, ui.invocation.data_directory.clone());
     let repository = repositories.current();
     let options = arguments.options(&repositories);
     let mut base_tree = None;
     let mut base_commit = None;
-    let session = start(ui, &selection.paths, |environment, session| {
+    let session = start_session(ui, &selection.paths, |environment, session| {
         if let Some(revision) = &arguments.what.base {
             set_base(session, revision, environment, repository, ui)?;
         }
-        arguments.complete(session, environment, ui);
+        arguments.add_to_session(session, environment, ui);
         if let Some(change) = &session.change {
             base_tree = Some(Arc::clone(&change.base));
             base_commit = Some(change.commit.clone());
         }
         let reports = arguments.report.iter().map(|report| report.path.as_path());
-        report_paths::refuse(reports, &environment.current_directory)?;
+        report_paths::refuse_unsafe_paths(reports, &environment.current_directory)?;
         Ok(())
     })?;
     // git lists the tracked files, which are needed later, while the search runs.
@@ -211,7 +213,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if roots.is_empty() && verified.coverage.is_empty() {
         ui.status(&no_root_module(&roots, &ui.invocation));
     }
-    let errors = without_repetition(verified.roots.iter().flat_map(|(_, result)| match result {
+    let errors = distinct_diagnostics(verified.roots.iter().flat_map(|(_, result)| match result {
         Ok(root) => &root.errors[..],
         Err(errors) => errors,
     }));
@@ -239,14 +241,15 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
             paths,
             run: &facts,
             invocation: &ui.invocation,
-            at_top: &ui.invocation.at_top(&paths),
+            at_top: &ui.invocation.started_at_top(&paths),
         },
-        many: Many::of(&roots, &selection, &ui.invocation).map(|many| many.without_needs(&checked)),
+        several: SeveralRoots::unless_single(&roots, &selection, &ui.invocation)
+            .map(|several| several.with_needs_of(&checked)),
         uses: versions.as_ref().map(group_by_provider).unwrap_or_default(),
         unrecognised: if roots.is_empty() {
             Vec::new()
         } else {
-            coverage::unrecognised(&roots, ui.stderr_style.verbose)
+            coverage::lines_about_unrecognised(&roots, ui.stderr_style.verbose)
         },
         ui,
     };
@@ -255,7 +258,7 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     if ui.format == OutputFormat::Github {
         report.append_summary(job_summary)?;
     }
-    Ok(Outcome::of(!errors.is_empty(), report.has_error()))
+    Ok(Outcome::failed_if(!errors.is_empty()).or_found_if(report.has_error()))
 }
 
 impl VerifyArgs {
@@ -285,7 +288,7 @@ impl VerifyArgs {
     }
 
     /// Adds these flags to the options of a session.
-    fn complete(&self, options: &mut SessionOptions, environment: &Environment, ui: &Ui) {
+    fn add_to_session(&self, options: &mut SessionOptions, environment: &Environment, ui: &Ui) {
         let WhatArgs {
             modules,
             allow_outside,
@@ -301,7 +304,7 @@ impl VerifyArgs {
             ui.invocation.boundary().clone()
         };
         if self.online {
-            show_origin(ui, environment, options);
+            show_package_origin(ui, environment, options);
         }
     }
 }
@@ -310,7 +313,7 @@ impl VerifyArgs {
 struct VerifyReport<'a> {
     verification: Verification<'a>,
     /// Selection and number of the root modules, if there may be several.
-    many: Option<Many<'a>>,
+    several: Option<SeveralRoots<'a>>,
     /// The locked versions, if a format shows them. Unreadable files are among the failures.
     uses: Vec<ProviderUse<'a>>,
     /// Lines about directories that are not checked, because nothing shows that they are root
@@ -320,6 +323,7 @@ struct VerifyReport<'a> {
 }
 
 impl VerifyReport<'_> {
+    /// Prints the findings in the chosen format; failures and a summary are status.
     fn show(&self) {
         let Self {
             verification, ui, ..
@@ -331,72 +335,74 @@ impl VerifyReport<'_> {
         ui.error(&failures);
         if ui.format == OutputFormat::Text
             && !failures.is_empty()
-            && verification.all().next().is_some()
+            && verification.all_findings().next().is_some()
         {
             ui.status("");
         }
         ui.print(&self.render(ui.format, ui.stdout_style));
-        for line in self.summary() {
+        for line in self.summary_lines() {
             ui.status(&line);
         }
     }
 
     /// Returns a summary of the checks and their results.
-    fn summary(&self) -> Vec<String> {
+    fn summary_lines(&self) -> Vec<String> {
         let Self {
-            verification, many, ..
+            verification,
+            several,
+            ..
         } = self;
         let mut lines = Vec::new();
 
         // A note says nothing against a lock file.
         let has_problems = verification
-            .all()
+            .all_findings()
             .any(|(_, finding)| finding.severity > Severity::Note);
         let has_suppressed = verification
             .roots
             .iter()
             .any(|root| root.suppressed.base > 0);
-        let mut is_well = false;
+        let mut is_ok = false;
         if verification.errors.is_empty() && !has_problems && !has_suppressed {
             if let Some(ok_lines) = text::lines_if_ok(verification.roots) {
-                is_well = true;
+                is_ok = true;
                 lines.extend(ok_lines);
             }
-            lines.extend(text::published_line(
+            lines.extend(text::line_about_published(
                 verification.roots,
                 verification.run.is_online,
             ));
         }
         // After an error, the part that was not checked does not matter.
         if !self.has_failed() {
-            lines.extend(text::not_checked(
+            lines.extend(text::lines_about_not_checked(
                 verification.roots,
                 verification.run.is_online,
             ));
         }
 
-        let is_one =
-            many.is_none() || (verification.roots.len() == 1 && verification.coverage.len() == 1);
+        let is_single = several.is_none()
+            || (verification.roots.len() == 1 && verification.coverage.len() == 1);
         let total = text::summary_line(*verification);
         // Root modules are not counted if the other lines or the failures show which ones there
         // are.
-        let is_coverage_clear = if is_well {
-            coverage::is_plain(verification.coverage)
+        let is_coverage_clear = if is_ok {
+            coverage::is_one_kind_and_ok(verification.coverage)
         } else if total.is_some() {
-            is_one
+            is_single
         } else {
-            many.is_none() && !verification.errors.is_empty()
+            several.is_none() && !verification.errors.is_empty()
         };
         lines.extend(total);
         if !is_coverage_clear {
-            lines.extend(coverage::lines(verification.coverage));
+            lines.extend(coverage::lines_by_kind(verification.coverage));
         }
-        if !is_one {
+        if !is_single {
             lines.extend(text::line_about_change(verification.findings));
         }
         lines.extend(self.unrecognised.iter().cloned());
-        lines.extend(text::exempted_line(verification.roots));
-        lines.extend(text::suppressed_line(verification.roots));
+        lines.extend(text::line_about_exempted(verification.roots));
+        lines.extend(text::line_about_suppressed(verification.roots));
         lines
     }
 
@@ -406,14 +412,14 @@ impl VerifyReport<'_> {
     }
 
     fn has_error(&self) -> bool {
-        let mut findings = self.verification.all();
+        let mut findings = self.verification.all_findings();
         findings.any(|(_, finding)| finding.severity == Severity::Error)
     }
 
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.
     fn append_summary(&self, path: Option<PathBuf>) -> anyhow::Result<()> {
         let Some(path) = path else { return Ok(()) };
-        let summary = markdown::findings(&self.causes(false), self.verification);
+        let summary = markdown::job_summary(&self.causes(false), self.verification);
         let summary = self.ui.safe(&summary, OutputFormat::Markdown);
         let file = std::fs::OpenOptions::new()
             .append(true)
@@ -424,15 +430,24 @@ impl VerifyReport<'_> {
     }
 
     /// Returns the reasons why something was not checked, by cause.
-    fn failures(&self, all: bool) -> Vec<Diagnostic> {
-        let errors = self.verification.errors.iter();
-        by_cause(errors.map(|error| (error.root(), error)), self.many, all)
+    fn failures(&self, names_all_roots: bool) -> Vec<Diagnostic> {
+        one_per_cause(
+            with_roots(self.verification.errors),
+            self.several,
+            names_all_roots,
+        )
     }
 
-    /// Returns the failures by cause, then the findings.
-    fn causes(&self, all: bool) -> Vec<Diagnostic> {
-        let findings = text::causes(self.verification, Severity::Note, self.many, all);
-        let mut causes = self.failures(all);
+    /// Returns the failures by cause, then the findings. Names of root modules are cut to a few
+    /// unless all of them are requested.
+    fn causes(&self, names_all_roots: bool) -> Vec<Diagnostic> {
+        let findings = text::findings_by_cause(
+            self.verification,
+            Severity::Note,
+            self.several,
+            names_all_roots,
+        );
+        let mut causes = self.failures(names_all_roots);
         causes.extend(findings);
         causes
     }
@@ -461,9 +476,13 @@ impl VerifyReport<'_> {
             OutputFormat::Github => github::annotations(verification),
             OutputFormat::Sarif => sarif::log(verification),
             OutputFormat::Gitlab => gitlab::report(verification),
-            OutputFormat::Html => html::verify(&self.causes(true), verification, &self.uses),
+            OutputFormat::Html => {
+                html::verification_page(&self.causes(true), verification, &self.uses)
+            }
             OutputFormat::Junit => junit::report(verification),
-            _ => text::findings_as_text(verification, self.ui.least_severity(), self.many, style),
+            _ => {
+                text::findings_as_text(verification, self.ui.least_severity(), self.several, style)
+            }
         }
     }
 }

@@ -70,17 +70,17 @@ pub(crate) fn empty_tree(directory: &Path) -> Result<Option<String>> {
 
 /// Returns the full names that are references.
 pub(crate) fn references(directory: &Path, names: &[String]) -> Result<Vec<String>> {
-    let arguments = ["for-each-ref", "--format=%(refname)", "--"]
-        .into_iter()
-        .chain(names.iter().map(String::as_str));
+    let mut arguments = vec!["for-each-ref", "--format=%(refname)", "--"];
+    arguments.extend(names.iter().map(String::as_str));
     let printed = run_successfully(directory, arguments)?;
-    let printed = String::from_utf8_lossy(&printed);
-    // Git also lists references below a name.
-    Ok(printed
-        .lines()
-        .map(str::to_owned)
-        .filter(|name| names.contains(name))
-        .collect())
+    let mut references = Vec::new();
+    for line in String::from_utf8_lossy(&printed).lines() {
+        // Git also lists references below a name.
+        if names.iter().any(|name| name == line) {
+            references.push(line.to_owned());
+        }
+    }
+    Ok(references)
 }
 
 /// The names of the remotes.

@@ -258,27 +258,28 @@ impl Repository {
         true
     }
 
-    /// The lock files, settings and configurations in the commit of a revision, and now. `None` if
-    /// git does not know the commit.
+    /// Returns the commit of a revision, and the change since then: the lock files, settings and
+    /// configurations in the commit and now. `None` if git does not know the revision.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, ReviewedChange)>> {
-        let (files_now, differences) = parallel::both(
+        let (listed, differences) = parallel::both(
             || list_entries(&self.top, |path| self.is_listed(path)),
             || self.differences_from(revision),
         );
         let Some(differences) = differences? else {
             return Ok(None);
         };
-        let mut files_now = files_now?;
-        self.remember_listed(&files_now, &differences.staged);
-        let case_variants = self.new_case_variants(&files_now, &differences.staged);
+        let listed = listed?;
+        self.remember_listed(&listed, &differences.staged);
+        let case_variants = self.new_case_variants(&listed, &differences.staged);
         let submodules = self.altered_submodules(&differences.staged);
-        let mut linked = links::linked_files(&self.top, &files_now, |path| {
+        let mut linked = links::linked_files(&self.top, &listed, |path| {
             self.is_changed(path, &differences.changed, &submodules)
         });
         let link_targets = links::targets(&self.top, &linked);
 
         // Of data files and variants in case only the names matter. From here on, there are only
         // files that provlock reads.
+        let mut files_now = listed;
         files_now.retain(|path, _| is_read_by_name(Path::new(path)));
         linked.retain(|linked| is_read_by_name(Path::new(&linked.path)));
         let mut staged = differences.staged;

@@ -108,14 +108,16 @@ fn is_foreign_tag(top: &Path, name: &str, reference: &str) -> Result<bool> {
     if !reference.starts_with("refs/tags/") || is_path_of_reference(name) {
         return Ok(false);
     }
-    let of_remote = |remote: &String| {
-        name.strip_prefix(remote.as_str())
-            .is_some_and(|rest| rest.starts_with('/'))
-    };
-    let is_like_branch = !name.bytes().any(|byte| byte.is_ascii_digit());
-    Ok(is_like_branch
-        || remotes(top)?.iter().any(of_remote)
-        || !remote_branches(top, name)?.is_empty())
+    if !name.bytes().any(|byte| byte.is_ascii_digit()) {
+        return Ok(true);
+    }
+    // `origin/release-1` is the name of a branch of `origin`.
+    for remote in remotes(top)? {
+        if name.starts_with(&format!("{remote}/")) {
+            return Ok(true);
+        }
+    }
+    Ok(!remote_branches(top, name)?.is_empty())
 }
 
 /// Returns the branches of remotes with a name, as they were fetched last.

@@ -12,12 +12,12 @@ use provlock::provider::Dialect;
 
 use super::coverage::noun;
 use super::help::Invocation;
-use super::remedy::{arguments, takes_root_modules};
-use super::style::group_by;
+use super::remedy::{own_command, takes_root_modules};
+use super::style::group_by_key;
 
 /// Selection and number of several root modules.
 #[derive(Clone, Copy)]
-pub(crate) struct Many<'a> {
+pub(crate) struct SeveralRoots<'a> {
     pub(crate) invocation: &'a Invocation,
     pub(crate) selection: &'a Selection,
     pub(crate) number: usize,
@@ -28,9 +28,9 @@ pub(crate) struct Many<'a> {
     pub(crate) without_needs: usize,
 }
 
-impl<'a> Many<'a> {
-    /// `None` if there is only one root module, whose diagnostics are all shown.
-    pub(crate) fn of(
+impl<'a> SeveralRoots<'a> {
+    /// Returns `None` if there can be only one root module, whose diagnostics are all shown.
+    pub(crate) fn unless_single(
         roots: &Roots,
         selection: &'a Selection,
         invocation: &'a Invocation,
@@ -44,8 +44,8 @@ impl<'a> Many<'a> {
         })
     }
 
-    /// Counts the root modules without a lock file and without a need for one.
-    pub(crate) fn without_needs(self, checked: &[VerifiedRoot]) -> Self {
+    /// Also counts the root modules without a lock file and without a need for one.
+    pub(crate) fn with_needs_of(self, checked: &[VerifiedRoot]) -> Self {
         let mut without_needs = 0;
         for root in checked {
             if !root.has_lock_file && !root.needs_lock_file {
@@ -86,33 +86,33 @@ impl<'a> Many<'a> {
     }
 }
 
-/// Returns diagnostics by cause, each with the root module that it is about, if that is known. The
-/// first of each cause stands for all; of many root modules errors come first. `all`: every root
-/// module is named.
-pub(crate) fn by_cause<'a>(
+/// Combines diagnostics with the same cause, each given with its root module, if that is known. The
+/// first of each cause stands for all, with a note that names their root modules: a few of them, or
+/// all with `names_all_roots`. If there are several root modules, errors come first.
+pub(crate) fn one_per_cause<'a>(
     diagnostics: impl IntoIterator<Item = (Option<&'a Path>, &'a Diagnostic)>,
-    many: Option<Many<'_>>,
-    all: bool,
+    several: Option<SeveralRoots<'_>>,
+    names_all_roots: bool,
 ) -> Vec<Diagnostic> {
     let keyed = diagnostics
         .into_iter()
         .map(|(root, diagnostic)| (Cause::of(diagnostic), (root, diagnostic)));
-    let mut causes = group_by(keyed);
-    if many.is_some() {
+    let mut causes = group_by_key(keyed);
+    if several.is_some() {
         causes.sort_by_key(|(cause, _)| Reverse(cause.severity));
     }
     causes
         .iter()
-        .flat_map(|(_, cause)| one_cause(cause, many, all))
+        .flat_map(|(_, cause)| diagnostics_of_cause(cause, several, names_all_roots))
         .collect()
 }
 
-/// Returns one diagnostic for several root modules, and each different one for a single root
-/// module.
-fn one_cause(
+/// Returns one diagnostic for all root modules with the same cause, or, for a single root module,
+/// each different diagnostic.
+fn diagnostics_of_cause(
     cause: &[(Option<&Path>, &Diagnostic)],
-    many: Option<Many<'_>>,
-    all: bool,
+    several: Option<SeveralRoots<'_>>,
+    names_all_roots: bool,
 ) -> Vec<Diagnostic> {
     let (root, first) = cause[0];
     let mut other_roots = BTreeSet::new();
@@ -121,8 +121,8 @@ fn one_cause(
             other_roots.extend(*path);
         }
     }
-    let (Some(many), Some(root), false) = (many, root, other_roots.is_empty()) else {
-        return without_repetition(cause.iter().map(|(_, diagnostic)| *diagnostic));
+    let (Some(several), Some(root), false) = (several, root, other_roots.is_empty()) else {
+        return distinct_diagnostics(cause.iter().map(|(_, diagnostic)| *diagnostic));
     };
 
     let mut directories = vec![root.to_owned()];
@@ -140,19 +140,24 @@ fn one_cause(
         message: format!(
             "{}, in {}",
             message_of_all(cause),
-            count(directories.len(), many.noun())
+            count(directories.len(), several.noun())
         ),
         named: None,
         help,
         ..first.clone()
     };
-    vec![summary.in_root_modules(many.only(directories)).note(places(
+    let note = note_with_roots(
         first,
         root,
         &other_roots,
-        many.invocation,
-        all,
-    ))]
+        several.invocation,
+        names_all_roots,
+    );
+    vec![
+        summary
+            .in_root_modules(several.only(directories))
+            .note(note),
+    ]
 }
 
 /// Returns the command in the help of a diagnostic that takes several root modules, with its
@@ -160,7 +165,7 @@ fn one_cause(
 fn suggested_command(diagnostic: &Diagnostic) -> Option<SuggestedCommand<'_>> {
     for part in diagnostic.help.as_ref()?.parts() {
         if let HelpPart::Remedy(remedy) = part
-            && takes_root_modules(&arguments(remedy))
+            && takes_root_modules(&own_command(remedy))
         {
             return Some(SuggestedCommand {
                 remedy,
@@ -171,11 +176,22 @@ fn suggested_command(diagnostic: &Diagnostic) -> Option<SuggestedCommand<'_>> {
     None
 }
 
-/// Returns each diagnostic once, in the order of the first ones.
-pub(crate) fn without_repetition<'a>(
+/// Returns diagnostics with the root modules that they say they are about.
+pub(crate) fn with_roots<'a>(
+    diagnostics: impl IntoIterator<Item = &'a Diagnostic>,
+) -> Vec<(Option<&'a Path>, &'a Diagnostic)> {
+    let mut pairs = Vec::new();
+    for diagnostic in diagnostics {
+        pairs.push((diagnostic.root(), diagnostic));
+    }
+    pairs
+}
+
+/// Returns each diagnostic once, in the order of their first occurrences.
+pub(crate) fn distinct_diagnostics<'a>(
     diagnostics: impl Iterator<Item = &'a Diagnostic>,
 ) -> Vec<Diagnostic> {
-    let groups = group_by(diagnostics.map(|diagnostic| (diagnostic, ())));
+    let groups = group_by_key(diagnostics.map(|diagnostic| (diagnostic, ())));
     groups
         .into_iter()
         .map(|(diagnostic, _)| diagnostic.clone())
@@ -241,13 +257,13 @@ fn message_of_all(cause: &[(Option<&Path>, &Diagnostic)]) -> String {
 }
 
 /// `also in a, b, c and 208 more: -v lists them`. The first root module is omitted if the position
-/// that is shown is in it. With `all`, no other root module is omitted.
-fn places(
+/// that is shown is in it.
+fn note_with_roots(
     first: &Diagnostic,
     first_root: &Path,
     others: &BTreeSet<&Path>,
     invocation: &Invocation,
-    all: bool,
+    names_all_roots: bool,
 ) -> String {
     let is_shown = first
         .labels
@@ -263,7 +279,7 @@ fn places(
         .chain(others.iter().copied())
         .map(|root| invocation.user_path(root).display().to_string())
         .collect();
-    if all {
+    if names_all_roots {
         return format!("{word} {}", joined_with_and(&names));
     }
     match names.len() {
@@ -292,9 +308,9 @@ mod tests {
             recursive: true,
             ..Selection::default()
         };
-        by_cause(
+        one_per_cause(
             found,
-            Some(Many {
+            Some(SeveralRoots {
                 invocation: &Invocation::new(None),
                 selection,
                 number: 5,

@@ -11,15 +11,15 @@ use super::help::Invocation;
 use super::style::{count, joined_with_and};
 
 /// A line for each kind of root module: `282 Terragrunt units: 4 OK, 278 without a lock file`.
-pub(crate) fn lines(coverage: &Coverage) -> Vec<String> {
+pub(crate) fn lines_by_kind(coverage: &Coverage) -> Vec<String> {
     DirectoryKind::ALL
         .into_iter()
-        .filter_map(|kind| line(coverage, kind))
+        .filter_map(|kind| line_about_kind(coverage, kind))
         .collect()
 }
 
 /// Whether there is only one kind and all are OK, so that one line is enough.
-pub(crate) fn is_plain(coverage: &Coverage) -> bool {
+pub(crate) fn is_one_kind_and_ok(coverage: &Coverage) -> bool {
     let mut kinds = 0;
     for kind in DirectoryKind::ALL {
         let total = coverage.total(kind);
@@ -34,7 +34,7 @@ pub(crate) fn is_plain(coverage: &Coverage) -> bool {
 }
 
 /// `Skipped: 278 Terragrunt units without a lock file, 2 root modules excluded by provlock.toml`
-pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
+pub(crate) fn line_about_skipped(coverage: &Coverage) -> Option<String> {
     let mut parts = Vec::new();
     for kind in DirectoryKind::ALL {
         for (status, words) in [
@@ -53,10 +53,11 @@ pub(crate) fn passed_over(coverage: &Coverage) -> Option<String> {
     Some(format!("Skipped: {}", parts.join(", ")))
 }
 
-/// `Passed over: 2 directories without a sign of a root module, 3 by name (-v lists them)`:
-/// directories with a configuration that is not checked, because nothing or only their names say
-/// what it is. With `-v`, a line for each reason with the directories.
-pub(crate) fn unrecognised(roots: &Roots, all: bool) -> Vec<String> {
+/// `Passed over: 2 directories without a sign of a root module, 3 directories by name (modules,
+/// examples, tests or templates); -v lists them`: directories with a configuration that is not
+/// checked, because nothing or only their names say what it is. With `names_all`, as with `-v`, a
+/// line for each reason with the directories. Empty unless the user searched for root modules.
+pub(crate) fn lines_about_unrecognised(roots: &Roots, names_all: bool) -> Vec<String> {
     if !roots.searches_below() {
         return Vec::new();
     }
@@ -91,7 +92,7 @@ pub(crate) fn unrecognised(roots: &Roots, all: bool) -> Vec<String> {
             joined_with_and(names)
         ));
     }
-    if parts.is_empty() || all {
+    if parts.is_empty() || names_all {
         return lines;
     }
     vec![format!("Passed over: {}; -v lists them", parts.join(", "))]
@@ -99,13 +100,13 @@ pub(crate) fn unrecognised(roots: &Roots, all: bool) -> Vec<String> {
 
 /// `Not checked: 278 Terragrunt units without a lock file`: directories that a report does not
 /// cover, by reason.
-pub(super) fn not_checked(coverage: &Coverage) -> Vec<String> {
+pub(super) fn lines_about_not_checked(coverage: &Coverage) -> Vec<String> {
     let mut lines = Vec::new();
     for kind in DirectoryKind::ALL {
         let statuses = [
             (RootStatus::NotLocked, "without a lock file"),
             (RootStatus::Ignored, "whose lock files git ignores"),
-            (RootStatus::Excluded, excluded(kind)),
+            (RootStatus::Excluded, excluded_by(kind)),
             (RootStatus::Failed, "that could not be read"),
         ];
         for (status, words) in statuses {
@@ -123,7 +124,7 @@ pub(super) fn not_checked(coverage: &Coverage) -> Vec<String> {
 
 /// Words for directories that the settings exclude. A user who changes a module in one may not know
 /// the setting.
-fn excluded(kind: DirectoryKind) -> &'static str {
+fn excluded_by(kind: DirectoryKind) -> &'static str {
     match kind {
         DirectoryKind::ChangedModule => "excluded by [roots] in provlock.toml",
         _ => "excluded by provlock.toml",
@@ -142,7 +143,7 @@ pub(super) fn noun(kind: DirectoryKind) -> &'static str {
 
 /// Returns the line about directories of a kind: `12 root modules: 1 with errors, 11 OK`. `None` if
 /// there are none.
-fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
+fn line_about_kind(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
     let total = coverage.total(kind);
     if total == 0 {
         return None;
@@ -150,11 +151,14 @@ fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
     let nouns = count(total, noun(kind));
     let number_excluded = coverage.number(kind, RootStatus::Excluded);
     if total > 1 && number_excluded == total {
-        return Some(format!("All {nouns} are {}", excluded(kind)));
+        return Some(format!("All {nouns} are {}", excluded_by(kind)));
     }
     let unlocked =
         coverage.number(kind, RootStatus::NotLocked) + coverage.number(kind, RootStatus::Ignored);
-    let without_lock_file = format!("a lock file{}", ignored(coverage, kind, unlocked));
+    let without_lock_file = format!(
+        "a lock file{}",
+        words_about_ignored(coverage, kind, unlocked)
+    );
     if total > 1 && unlocked == total {
         return Some(format!("{nouns}: none has {without_lock_file}"));
     }
@@ -178,10 +182,10 @@ fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
         (coverage.number(kind, RootStatus::Ok), "OK".to_owned()),
         (unlocked, format!("without {without_lock_file}")),
         (need_none, format!("{need} no lock file")),
-        (number_excluded, excluded(kind).to_owned()),
+        (number_excluded, excluded_by(kind).to_owned()),
     ] {
         if number > 0 {
-            parts.push(part(total, number, &words));
+            parts.push(number_unless_single(total, number, &words));
         }
     }
     let mut sections = Vec::new();
@@ -190,14 +194,14 @@ fn line(coverage: &Coverage, kind: DirectoryKind) -> Option<String> {
     }
     let failed = coverage.number(kind, RootStatus::Failed);
     if failed > 0 {
-        sections.push(part(total, failed, "could not be checked"));
+        sections.push(number_unless_single(total, failed, "could not be checked"));
     }
     Some(format!("{nouns}: {}", sections.join("; ")))
 }
 
 /// A number of directories of a kind with a status. If there is only one directory, the number is
 /// omitted.
-fn part(total: usize, number: usize, words: &str) -> String {
+fn number_unless_single(total: usize, number: usize, words: &str) -> String {
     if total == 1 {
         words.to_owned()
     } else {
@@ -206,7 +210,7 @@ fn part(total: usize, number: usize, words: &str) -> String {
 }
 
 /// ` (git ignores 5 of them: .gitignore:15)`; empty if git ignores none of the missing lock files.
-fn ignored(coverage: &Coverage, kind: DirectoryKind, unlocked: usize) -> String {
+fn words_about_ignored(coverage: &Coverage, kind: DirectoryKind, unlocked: usize) -> String {
     let places = first_few(
         coverage
             .ignore_rules(kind)
@@ -220,9 +224,9 @@ fn ignored(coverage: &Coverage, kind: DirectoryKind, unlocked: usize) -> String 
     }
 }
 
-/// Returns the command that locks directories as root modules although they have no sign of one;
-/// `None` if there are no such directories.
-fn lock_candidates(directories: &[PathBuf], invocation: &Invocation) -> Option<String> {
+/// Returns the end of a sentence with the command that locks directories as root modules although
+/// they have no sign of one; `None` if there are no such directories.
+fn advice_to_lock(directories: &[PathBuf], invocation: &Invocation) -> Option<String> {
     let named: Vec<_> = directories.iter().take(MOST_NAMED).cloned().collect();
     let paths = match &named[..] {
         [] => return None,
@@ -250,7 +254,7 @@ fn lock_candidates(directories: &[PathBuf], invocation: &Invocation) -> Option<S
 /// Returns the reason why no root module was found for the searched paths, and the next step.
 pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
     if !roots.passed_over().is_empty() {
-        return lines(roots.passed_over()).join("; ");
+        return lines_by_kind(roots.passed_over()).join("; ");
     }
     let paths: Vec<_> = roots
         .searched_paths()
@@ -269,15 +273,15 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
         ignored,
         ..
     } = roots.other_directories();
-    let signs = "has a backend, a lock file, or providers that it configures and uses";
-    let why = match skipped_by_name.len() {
+    let sign = "has a backend, a lock file, or providers that it configures and uses";
+    let reason = match skipped_by_name.len() {
         0 if !ignored.is_empty() => format!(
-            "git ignores {}; no other directory {signs}",
+            "git ignores {}; no other directory {sign}",
             first_few(ignored.iter().map(|path| printable_path(path)))
         ),
-        0 => format!("none {signs}"),
+        0 => format!("none {sign}"),
         _ => format!(
-            "skipped by name (modules, examples, tests, templates): {}; no other directory {signs}",
+            "skipped by name (modules, examples, tests, templates): {}; no other directory {sign}",
             first_few(skipped_by_name.iter().map(|path| printable_path(path)))
         ),
     };
@@ -288,7 +292,7 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
             first_few(stacks.iter().map(|path| printable_path(path)))
         );
     }
-    let lock = lock_candidates(without_sign, invocation);
+    let advice = advice_to_lock(without_sign, invocation);
     // A stack cannot be used.
     let is_only_stack = !stacks.is_empty() && skipped_by_name.is_empty() && without_sign.is_empty();
     let use_anyway = if is_only_stack {
@@ -302,8 +306,8 @@ pub(crate) fn no_root_module(roots: &Roots, invocation: &Invocation) -> String {
         format!("No root module contains or calls {searched}")
     };
     format!(
-        "{none}: {why}{unread_stacks}{use_anyway}{}",
-        lock.unwrap_or_default()
+        "{none}: {reason}{unread_stacks}{use_anyway}{}",
+        advice.unwrap_or_default()
     )
 }
 

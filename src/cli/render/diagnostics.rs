@@ -25,11 +25,13 @@ pub(crate) fn render_all<'a>(
     invocation: &Invocation,
     style: TextStyle,
 ) -> Vec<String> {
-    let mut numbers: BTreeMap<_, (usize, usize)> = BTreeMap::new();
+    // Of each file and severity, the number of diagnostics, and what diagnostics that are not shown
+    // left out themselves.
+    let mut numbers_by_file: BTreeMap<_, (usize, usize)> = BTreeMap::new();
     let mut texts = Vec::new();
     for diagnostic in list {
         if let Some(label) = diagnostic.labels.first() {
-            let (number, left_out) = numbers
+            let (number, left_out) = numbers_by_file
                 .entry((label.location.path(), diagnostic.severity))
                 .or_default();
             *number += 1;
@@ -40,7 +42,7 @@ pub(crate) fn render_all<'a>(
         }
         texts.push(render(diagnostic, invocation, style));
     }
-    for ((path, severity), (number, left_out)) in numbers {
+    for ((path, severity), (number, left_out)) in numbers_by_file {
         if number <= MOST_OF_A_FILE {
             continue;
         }

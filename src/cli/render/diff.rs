@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::foreign::{printable, printable_lines};
 use super::row::{Row, SchemeCounts, symbol_of};
-use super::style::{Color, TextStyle, count, group_by, paint};
+use super::style::{Color, TextStyle, count, group_by_key, paint};
 use super::table::{ALARM, Cell, Piece, Table, TableRow};
 
 /// Entries of a lock file before and after.
@@ -56,22 +56,22 @@ impl<'a> FileDiff<'a> {
     }
 }
 
-/// The changed files with their changes. Files with the same changes are shown together, unless all
-/// are to be listed.
-pub(crate) fn render(files: &[FileDiff<'_>], style: TextStyle) -> String {
+/// Returns the changed files with their changes. Files with the same changes are shown together;
+/// with a verbose style, each is shown with its changes and unchanged entries.
+pub(crate) fn text_of_files(files: &[FileDiff<'_>], style: TextStyle) -> String {
     let mut changes = Vec::new();
     for (index, file) in files.iter().enumerate() {
-        let lines = table(file, style.verbose).lines(style);
+        let lines = entry_table(file, style.verbose).lines(style);
         if lines.is_empty() {
             continue;
         }
-        // Each file is a group of its own if all are to be listed.
+        // With `-v`, each file is a group of its own.
         let group = if style.verbose { Some(index) } else { None };
         changes.push(((lines, group), printable(&file.path.display().to_string())));
     }
 
     let mut text = String::new();
-    for ((lines, _), paths) in group_by(changes) {
+    for ((lines, _), paths) in group_by_key(changes) {
         text.push_str(&first_few(&paths));
         if paths.len() > MOST_NAMED {
             text.push_str(": -v lists them");
@@ -85,11 +85,11 @@ pub(crate) fn render(files: &[FileDiff<'_>], style: TextStyle) -> String {
     text
 }
 
-/// Returns the changes of a file, a row for each entry; for unchanged entries only if `all` is set.
-pub(crate) fn table(file: &FileDiff<'_>, all: bool) -> Table {
+/// Returns the table of a file: a row for each entry that changed, or for all `with_unchanged`.
+pub(crate) fn entry_table(file: &FileDiff<'_>, with_unchanged: bool) -> Table {
     let mut rows = Vec::new();
     for row in &file.rows {
-        if all || row.action != EntryChange::Unchanged {
+        if with_unchanged || row.action != EntryChange::Unchanged {
             rows.push(table_row(row));
         }
     }
@@ -109,12 +109,12 @@ fn table_row(row: &Row<'_>) -> TableRow {
     // A warning first, then the other changes.
     let mut symbol = symbol_of(row.action);
     let mut details = Vec::new();
-    if let Some(warning) = row.replaced() {
+    if let Some(warning) = row.warning_if_replaced() {
         symbol = ALARM;
         details.push(Piece::Strong(warning));
     }
-    details.extend(changes(row).into_iter().map(Piece::Foreign));
-    details.extend(row.hash_changes().map(Piece::Own));
+    details.extend(attribute_changes(row).into_iter().map(Piece::Foreign));
+    details.extend(row.hash_changes_in_words().map(Piece::Own));
 
     let cells = vec![
         Cell::foreign(&row.name),
@@ -129,7 +129,7 @@ fn table_row(row: &Row<'_>) -> TableRow {
     }
 }
 
-pub(crate) fn no_difference(files: &[FileDiff<'_>], bytes_differ: bool) -> String {
+pub(crate) fn line_without_differences(files: &[FileDiff<'_>], bytes_differ: bool) -> String {
     let text = if bytes_differ {
         "; other text does, such as comments (see --format unified)"
     } else {
@@ -154,7 +154,7 @@ pub(crate) fn nothing_differs(files: &[FileDiff<'_>]) -> String {
 }
 
 /// `constraints ~> 4.0 → ~> 5.0`, `source A → B`, and `package C → D`; of a new module its package.
-fn changes(row: &Row<'_>) -> Vec<String> {
+fn attribute_changes(row: &Row<'_>) -> Vec<String> {
     let Row {
         constraints,
         source,
@@ -188,12 +188,12 @@ fn changes(row: &Row<'_>) -> Vec<String> {
 
 /// One line per entry, for `git diff`. The line differs whenever the entry does: it ends with the
 /// start of a checksum over the hashes.
-pub(crate) fn summary<T: EntryKind>(locks: &LocksOf<T>) -> String {
+pub(crate) fn lines_for_git_diff<T: EntryKind>(locks: &LocksOf<T>) -> String {
     let mut text = String::new();
     for (address, entry) in locks {
         let mut words = vec![address.to_string()];
         words.extend(entry.attributes().into_iter().flatten().map(String::from));
-        words.push(SchemeCounts::of(entry.hashes()).to_string());
+        words.push(SchemeCounts::count(entry.hashes()).to_string());
         if !entry.hashes().is_empty() {
             words.push(format!("#{}", checksum(entry.hashes())));
         }
@@ -215,17 +215,22 @@ fn checksum<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> String {
         .fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-/// The change of a file as `diff -u` shows it; empty when there is none. A file that is not there
-/// is `/dev/null`.
-pub(crate) fn unified(path: &Path, old: Option<&[u8]>, new: Option<&[u8]>, color: bool) -> String {
+/// Returns the change of a file as `diff -u` shows it; empty if there is none. A missing file is
+/// `/dev/null`.
+pub(crate) fn unified_diff(
+    path: &Path,
+    old: Option<&[u8]>,
+    new: Option<&[u8]>,
+    color: bool,
+) -> String {
     // Patches have slashes on every system.
     let path = printable(&path.display().to_string()).replace('\\', "/");
     let name = path.trim_start_matches('/');
     let mut old_name = "/dev/null".to_owned();
+    let mut new_name = "/dev/null".to_owned();
     if old.is_some() {
         old_name = format!("a/{name}");
     }
-    let mut new_name = "/dev/null".to_owned();
     if new.is_some() {
         new_name = format!("b/{name}");
     }
@@ -239,13 +244,13 @@ pub(crate) fn unified(path: &Path, old: Option<&[u8]>, new: Option<&[u8]>, color
             .to_string(),
     );
     if color {
-        text.split_inclusive('\n').map(painted).collect()
+        text.split_inclusive('\n').map(paint_line).collect()
     } else {
         text
     }
 }
 
-fn painted(line: &str) -> String {
+fn paint_line(line: &str) -> String {
     let color = match line.as_bytes().first() {
         Some(b'+') => Color::Green,
         Some(b'-') => Color::Red,

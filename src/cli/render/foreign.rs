@@ -4,6 +4,8 @@
 //! Every format hides secrets and limits lengths. Control characters and commands are escaped for a
 //! terminal and for the runner of a workflow, which would execute them.
 
+use std::fmt::Write as _;
+
 use provlock::diagnostic::words::count;
 use provlock::diagnostic::{Diagnostic, Label};
 use provlock::system::Secrets;
@@ -35,35 +37,35 @@ pub(crate) fn safe_to_show(diagnostic: &Diagnostic, invocation: &Invocation) -> 
         }
     }
 
-    // Before a place in a module there is the call that leads to it.
-    let mut first_places = labels.iter().take(2);
-    if let Some(outside) = first_places.find(|label| is_outside(label, invocation)) {
+    // The label in a module is the second one, after the label of the call.
+    let mut first_labels = labels.iter().take(2);
+    if let Some(outside) = first_labels.find(|label| is_outside(label, invocation)) {
         let path = outside.location.path().display();
         let message = format!("{path} leads out of the repository, so provlock does not quote it");
-        let what = format!("what was found: {}", diagnostic.code.summary());
+        let summary = format!("what was found: {}", diagnostic.code.summary());
         return Diagnostic {
             message: safe_text(&message, invocation),
             labels: safe_labels,
-            notes: vec![what],
+            notes: vec![summary],
             help: None,
             ..diagnostic.clone()
         };
     }
 
-    // The errors of git quote files of a repository on this machine.
-    let is_of_git = message.contains("the module package git::")
+    // The errors of git quote files of a repository on this machine, which may be outside.
+    let is_git_error_outside = message.contains("the module package git::")
         && invocation.boundary().excludes_package_in(message);
-    let notes = if is_of_git { &[][..] } else { notes };
+    let notes = if is_git_error_outside { &[][..] } else { notes };
     let mut safe_notes = Vec::new();
     for note in notes.iter().take(MOST_PARTS) {
         safe_notes.push(safe_text(note, invocation));
     }
-    for (number, what) in [
+    for (number, noun) in [
         (labels.len() + diagnostic.more_labels, "place"),
         (notes.len(), "note"),
     ] {
         if number > MOST_PARTS {
-            let more = count(number - MOST_PARTS, &format!("more {what}"));
+            let more = count(number - MOST_PARTS, &format!("more {noun}"));
             safe_notes.push(format!("{more} omitted"));
         }
     }
@@ -77,7 +79,7 @@ pub(crate) fn safe_to_show(diagnostic: &Diagnostic, invocation: &Invocation) -> 
 
 /// A text without secrets, with a limited length.
 fn safe_text(text: &str, invocation: &Invocation) -> String {
-    capped(&invocation.secrets.redact(text))
+    with_limited_length(&invocation.secrets.redact(text))
 }
 
 /// A label, without text if its file is outside of the repository.
@@ -102,7 +104,7 @@ fn is_outside(label: &Label, invocation: &Invocation) -> bool {
 }
 
 /// The start of a text that is too long.
-pub(crate) fn capped(text: &str) -> String {
+pub(crate) fn with_limited_length(text: &str) -> String {
     match text.char_indices().nth(LONGEST_TEXT) {
         Some((end, _)) => format!(
             "{}… ({} more characters)",
@@ -116,12 +118,12 @@ pub(crate) fn capped(text: &str) -> String {
 /// A text on one line without invisible characters and without commands for a terminal or the
 /// runner of a workflow.
 pub(crate) fn printable(text: &str) -> String {
-    without_marks(&text.chars().map(escaped).collect::<String>())
+    without_command_marks(&text.chars().map(escaped).collect::<String>())
 }
 
 /// Returns the start of a text that is too long, as [`printable`].
 pub(crate) fn safe_line(text: &str) -> String {
-    printable(&capped(text))
+    printable(&with_limited_length(text))
 }
 
 /// [`printable`] for a text that keeps its lines and tabs.
@@ -160,21 +162,21 @@ fn without_hidden(c: char) -> char {
 
 /// A text without commands for the runner of a workflow: GitHub's looks for `::` at the start of a
 /// line and for `##[` anywhere, Azure's for `##vso[`.
-pub(crate) fn without_commands(text: &str) -> String {
+pub(crate) fn without_runner_commands(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        if is_command(line) {
+        if is_runner_command(line) {
             safe += &line.replacen("::", ":\\u{3a}", 1);
         } else {
             safe += line;
         }
     }
-    without_marks(&safe)
+    without_command_marks(&safe)
 }
 
 /// Whether a line begins with two colons. Excerpts begin with three: the third would belong to the
 /// command's name, which no command has.
-fn is_command(line: &str) -> bool {
+fn is_runner_command(line: &str) -> bool {
     match line.trim_start().strip_prefix("::") {
         Some(rest) => !rest.starts_with(':'),
         None => false,
@@ -183,33 +185,29 @@ fn is_command(line: &str) -> bool {
 
 /// JSON with the same values, without invisible characters and without commands for the runner of a
 /// workflow. Outside of texts, JSON contains no such characters except line breaks.
-pub(crate) fn harmless_json(text: &str) -> String {
-    let escaped: String = text
-        .chars()
-        .fold(String::with_capacity(text.len()), |mut escaped, c| {
-            if is_hidden(c) && c != '\n' {
-                // The escapes of JSON are for units of UTF-16.
-                let mut units = [0; 2];
-                escaped.extend(
-                    c.encode_utf16(&mut units)
-                        .iter()
-                        .map(|unit| format!("\\u{unit:04x}")),
-                );
-            } else {
-                escaped.push(c);
-            }
-            escaped
-        });
+pub(crate) fn escape_hidden_in_json(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if !is_hidden(c) || c == '\n' {
+            escaped.push(c);
+            continue;
+        }
+        // The escapes of JSON are for units of UTF-16.
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            let _ = write!(escaped, "\\u{unit:04x}");
+        }
+    }
     // The runner of a workflow looks for commands in every line of the output.
-    COMMAND_MARKS.iter().fold(escaped, |text, mark| {
-        text.replace(mark, &mark.replacen('#', "\\u0023", 1))
-    })
+    for mark in COMMAND_MARKS {
+        escaped = escaped.replace(mark, &mark.replacen('#', "\\u0023", 1));
+    }
+    escaped
 }
 
 /// Text in a form that is safe to print: its lines and tabs stay, and so do the styles of this
 /// program if the output has them. All other control and invisible characters are escaped.
-pub(crate) fn harmless(text: &str, has_styles: bool) -> String {
-    let text = without_commands(text);
+pub(crate) fn escape_hidden(text: &str, has_styles: bool) -> String {
+    let text = without_runner_commands(text);
     if !text.contains(|c| is_hidden(c) && c != '\n') {
         return text;
     }
@@ -255,24 +253,26 @@ fn style_length(text: &str) -> usize {
     }
 }
 
-/// Whether [`harmless`] would not change the text.
+/// Whether [`escape_hidden`] would not change the text.
 pub(crate) fn is_harmless(text: &str) -> bool {
-    !text.contains(is_hidden) && without_commands(text) == text
+    !text.contains(is_hidden) && without_runner_commands(text) == text
 }
 
 /// Leaves secrets out of all texts in a JSON value, and caps their lengths.
-pub(crate) fn clean(value: &mut Value, secrets: &Secrets) {
+pub(crate) fn redact_texts(value: &mut Value, secrets: &Secrets) {
     match value {
-        Value::String(text) => *text = capped(&secrets.redact(text)),
-        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, secrets)),
+        Value::String(text) => *text = with_limited_length(&secrets.redact(text)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| redact_texts(item, secrets)),
         Value::Object(members) => members
             .values_mut()
-            .for_each(|member| clean(member, secrets)),
+            .for_each(|member| redact_texts(member, secrets)),
         _ => {}
     }
 }
 
-fn without_marks(text: &str) -> String {
+fn without_command_marks(text: &str) -> String {
     COMMAND_MARKS.iter().fold(text.to_owned(), |text, mark| {
         text.replace(mark, &mark.replacen('#', "\\u{23}", 1))
     })
@@ -348,10 +348,10 @@ mod tests {
             (" ::: main.tf:5:17\na::b", " ::: main.tf:5:17\na::b"),
             ("1 | ##[add-mask]x", "1 | \\u{23}#[add-mask]x"),
         ] {
-            assert_eq!(without_commands(text), shown);
+            assert_eq!(without_runner_commands(text), shown);
         }
         let hidden = "##[x]##vso[y]\u{7f}\u{9b}\u{202e}\u{e0041}";
-        let json = harmless_json(&serde_json::json!({ "a": hidden }).to_string());
+        let json = escape_hidden_in_json(&serde_json::json!({ "a": hidden }).to_string());
         assert!(
             !json.contains("##[") && !json.contains("##vso[") && !json.contains(is_hidden),
             "{json}"
@@ -363,8 +363,8 @@ mod tests {
     fn only_styles_are_written_as_they_are() {
         let styled =
             "\u{1b}[1;31mred\u{1b}[0m \u{1b}]8;;https://a.test\u{1b}\\a\u{1b}]8;;\u{1b}\\\r\n\tb\n";
-        assert_eq!(harmless(styled, true), styled);
-        assert_eq!(harmless("\u{1b}[31ma\n", false), "\\u{1b}[31ma\n");
+        assert_eq!(escape_hidden(styled, true), styled);
+        assert_eq!(escape_hidden("\u{1b}[31ma\n", false), "\\u{1b}[31ma\n");
         for (text, shown) in [
             ("\u{1b}[2Ja\rb", "\\u{1b}[2Ja\\rb"),
             ("\u{1b}]0;title\u{7}\u{8}", "\\u{1b}]0;title\\u{7}\\u{8}"),
@@ -374,7 +374,7 @@ mod tests {
             ),
             ("\u{202e}\u{1b}", "\\u{202e}\\u{1b}"),
         ] {
-            assert_eq!(harmless(text, true), shown);
+            assert_eq!(escape_hidden(text, true), shown);
         }
     }
 
@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(shown.notes[100], "2 more notes omitted");
         let mut value =
             serde_json::json!({ "a": ["s3cr3t-token", { "b": format!("{long}s3cr3t-token") }] });
-        clean(&mut value, &secrets());
+        redact_texts(&mut value, &secrets());
         assert_eq!(value["a"][0], "[redacted]");
         assert!(!value.to_string().contains("s3c"));
     }

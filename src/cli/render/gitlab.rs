@@ -14,12 +14,15 @@ const RUN: &str = "provlock-run";
 /// Returns an array with an object for each finding and each failure, and one for the run: the form
 /// has no other place for it.
 pub(crate) fn report(verification: Verification<'_>) -> String {
-    let mut objects: Vec<_> = Issue::all(verification).iter().map(object).collect();
-    objects.push(run(verification));
+    let mut objects: Vec<_> = Issue::all(verification)
+        .iter()
+        .map(entry_of_issue)
+        .collect();
+    objects.push(entry_of_run(verification));
     format!("{}\n", Value::Array(objects))
 }
 
-fn object(issue: &Issue) -> Value {
+fn entry_of_issue(issue: &Issue) -> Value {
     json!({
         "description": issue.lines().join("\n"),
         "check_name": issue.code.as_str(),
@@ -33,9 +36,9 @@ fn object(issue: &Issue) -> Value {
 }
 
 /// Returns the entry about the run: what it is of, and what was not checked.
-fn run(verification: Verification<'_>) -> Value {
+fn entry_of_run(verification: Verification<'_>) -> Value {
     let mut lines = vec![verification.run.line()];
-    lines.extend(verification.not_checked());
+    lines.extend(verification.lines_about_not_checked());
     json!({
         "description": lines.join("\n"),
         "check_name": RUN,

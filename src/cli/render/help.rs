@@ -97,8 +97,8 @@ impl Invocation {
     pub(crate) fn set_names(&self, command: &'static str, targets: &Targets) {
         let _ = self.names.set(Names {
             command,
-            without_versions: targets.names(false),
-            with_versions: targets.names(true),
+            without_versions: targets.names(),
+            with_versions: targets.names_with_versions(),
         });
     }
 
@@ -131,9 +131,9 @@ impl Invocation {
         user_path
     }
 
-    /// The same run as if it was started at the top of the repository. Outside of a repository it
-    /// stays as it is.
-    pub(crate) fn at_top(&self, paths: &RepositoryPaths<'_>) -> Self {
+    /// Returns the same run as if it was started at the top of the repository. Outside of a
+    /// repository it stays as it is.
+    pub(crate) fn started_at_top(&self, paths: &RepositoryPaths<'_>) -> Self {
         let mut directory = self.directory.clone();
         let mut start = self.start.clone();
         let mut repeated = self.repeated.clone();
@@ -176,16 +176,16 @@ impl Invocation {
     pub(crate) fn help(&self, diagnostic: &Diagnostic) -> Option<String> {
         let help = diagnostic.help.as_ref()?;
         let mut text = String::new();
-        if remedy::is_for_each(diagnostic) {
+        if remedy::runs_in_each_root(diagnostic) {
             text += "in each root module: ";
         }
         for part in help.parts() {
             match part {
                 HelpPart::Text(words) => text += words,
                 HelpPart::Exempt(exempted) => text += &exemption(exempted),
-                HelpPart::Remedy(Remedy::Option(option)) => text += &remedy::flag(option),
+                HelpPart::Remedy(Remedy::Option(option)) => text += &remedy::flag_of_option(option),
                 HelpPart::Remedy(Remedy::InstallModules) => text += "tofu get or terraform get",
-                HelpPart::Remedy(remedy) => text += &self.command(remedy, diagnostic),
+                HelpPart::Remedy(remedy) => text += &self.remedy_command(remedy, diagnostic),
             }
         }
         Some(text)
@@ -207,26 +207,27 @@ impl Invocation {
             recursive,
             directories: Vec::new(),
         };
-        let (directory, mut arguments) = remedy::command(words, Some(&roots), dialect);
+        let (directory, mut arguments) = remedy::with_root_modules(words, Some(&roots), dialect);
         if let Some(names) = self.names.get()
             && arguments.first().is_some_and(|word| word == names.command)
         {
             arguments.extend(names.without_versions.iter().cloned());
         }
-        // A hint completes an offline run.
+        // A suggested command completes an offline run, so it runs online.
         let repeated = self.repeated.iter().filter(|flag| !flag.is_offline());
-        self.written(directory, arguments, repeated, false)
+        let in_each_root = false;
+        self.command_line(directory, arguments, repeated, in_each_root)
     }
 
     /// Returns the command of a remedy, quoted for the user's shell, with the root modules of the
     /// diagnostic.
-    fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
+    fn remedy_command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
         if let Some(words) =
             remedy::foreign_command(remedy, diagnostic, |path| self.user_path(path))
         {
             return self.quoted_words(&words);
         }
-        let mut words = remedy::arguments(remedy);
+        let mut words = remedy::own_command(remedy);
         // The same command for all providers is for the providers and modules that the user named.
         if let Some(names) = self.names.get()
             && remedy::is_for_all_providers(remedy)
@@ -235,25 +236,26 @@ impl Invocation {
             words.extend(names.with_versions.iter().cloned());
         }
         let roots = diagnostic.root_modules.as_deref();
-        let (directory, arguments) = remedy::command(words, roots, diagnostic.dialect);
-        let in_each = remedy::is_for_each(diagnostic);
-        self.written(directory, arguments, self.repeated.iter(), in_each)
+        let (directory, arguments) = remedy::with_root_modules(words, roots, diagnostic.dialect);
+        let in_each_root = remedy::runs_in_each_root(diagnostic);
+        self.command_line(directory, arguments, self.repeated.iter(), in_each_root)
     }
 
-    /// Writes a command, which the user runs `in_each` root module or where the program was
-    /// started.
-    fn written<'a>(
+    /// Returns the command line of this program with its arguments and the repeated flags, quoted.
+    /// It begins with `-C` unless the user runs it where the program was started, or in each root
+    /// module.
+    fn command_line<'a>(
         &self,
         directory: Option<&Path>,
         arguments: Vec<String>,
         repeated: impl Iterator<Item = &'a RepeatedFlag>,
-        in_each: bool,
+        in_each_root: bool,
     ) -> String {
         let mut words = vec!["provlock".to_owned()];
         let mut start = None;
         if let Some(directory) = directory {
             start = Some(self.user_path(directory));
-        } else if !in_each && self.directory != Path::new(".") {
+        } else if !in_each_root && self.directory != Path::new(".") {
             start = Some(self.directory.clone());
         }
         if let Some(start) = start {
@@ -264,7 +266,7 @@ impl Invocation {
         let mut flags = Vec::new();
         for flag in repeated {
             // A relative path is relative to the directory of the command.
-            flags.extend(flag.words(&arguments, |path: &Path| {
+            flags.extend(flag.words_for_command(&arguments, |path: &Path| {
                 if directory.is_some() {
                     files::join(&self.start, path)
                 } else {
@@ -278,7 +280,10 @@ impl Invocation {
     }
 
     fn quoted_words(&self, words: &[String]) -> String {
-        let quoted: Vec<_> = words.iter().map(|word| quoted(word, self.shell)).collect();
+        let quoted: Vec<_> = words
+            .iter()
+            .map(|word| quote_for_shell(word, self.shell))
+            .collect();
         quoted.join(" ")
     }
 }
@@ -302,8 +307,8 @@ fn exemption(exempted: &BTreeMap<String, BTreeSet<Platform>>) -> String {
     format!("{condition}, add {lines} to [without-platforms] in provlock.toml")
 }
 
-/// A word quoted for a shell.
-fn quoted(word: &str, shell: Shell) -> String {
+/// Quotes a word for a shell if that is necessary.
+fn quote_for_shell(word: &str, shell: Shell) -> String {
     let other_plain = match shell {
         Shell::Posix => "/._-+=:,@%",
         Shell::PowerShell => "/\\._-+=:@",
@@ -369,7 +374,10 @@ mod tests {
             .help(Remedy::lock())
             .in_root(Path::new("a"), false);
         let joined = Path::new("live").join("a").display().to_string();
-        let expected = format!("provlock -C {} lock", quoted(&joined, Shell::Posix));
+        let expected = format!(
+            "provlock -C {} lock",
+            quote_for_shell(&joined, Shell::Posix)
+        );
         assert_eq!(posix("live").help(&error).unwrap(), expected);
         assert_eq!(
             shown(&posix("live"), Remedy::lock()),

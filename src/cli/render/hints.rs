@@ -24,9 +24,9 @@ pub(crate) enum Hint {
     /// The lock file covers other platforms, but not this one.
     NotCovered(Platform),
     /// `--check` compared only these platforms, because no platform was requested.
-    LookedAtOnly(String),
+    CheckedOnly(String),
     /// `--check` did not compare these platforms of the settings.
-    NotLookedAt(String),
+    NotCheckedNow(String),
     /// A new lock file is for this dialect, which was guessed.
     GuessedDialect(Dialect, DialectReason),
     /// Terragrunt would use an older lock file in this directory.
@@ -34,7 +34,7 @@ pub(crate) enum Hint {
 }
 
 /// Returns the hints of `lock` and `upgrade` about a root module.
-pub(crate) fn hints(locked: &LockedRootModule, is_offline: bool) -> Vec<Hint> {
+pub(crate) fn hints_about_root(locked: &LockedRootModule, is_offline: bool) -> Vec<Hint> {
     let RootModule {
         dialect,
         dialect_reason,
@@ -86,32 +86,33 @@ pub(crate) fn lock_hints(locked: &LockedRootModule, is_check: bool) -> Vec<Hint>
         .find_map(|report| find_not_covered(locked, report));
     hints.extend(not_covered.cloned().map(Hint::NotCovered));
     if is_check {
-        hints.extend(not_compared(locked));
+        hints.extend(hint_about_uncompared_platforms(locked));
     }
     hints
 }
 
-/// Returns the platforms that `--check` did not compare, as far as they are known: platforms of the
-/// settings, or any other platform if none was requested.
-fn not_compared(locked: &LockedRootModule) -> Option<Hint> {
-    let settings = &locked.prepared.root.settings.platforms;
+/// Returns the hint about the platforms that `--check` did not compare: platforms of the settings
+/// that were not requested, or, if no platforms were requested, all others. `None` if all of the
+/// settings were compared, or the settings have none.
+fn hint_about_uncompared_platforms(locked: &LockedRootModule) -> Option<Hint> {
+    let of_settings = &locked.prepared.root.settings.platforms;
     let compared = &locked.prepared.platforms;
     if !locked.prepared.platforms_are_named {
-        return Some(Hint::LookedAtOnly(platforms_in_words(compared)));
+        return Some(Hint::CheckedOnly(platforms_in_words(compared)));
     }
-    match (settings, compared) {
-        (Some(PlatformSelection::These(named)), PlatformSelection::These(compared)) => {
-            let mut others = named.clone();
+    match (of_settings, compared) {
+        (Some(PlatformSelection::These(of_settings)), PlatformSelection::These(compared)) => {
+            let mut others = of_settings.clone();
             others.retain(|platform| !compared.contains(platform));
             if others.is_empty() {
                 return None;
             }
-            Some(Hint::NotLookedAt(platforms_in_words(
+            Some(Hint::NotCheckedNow(platforms_in_words(
                 &PlatformSelection::These(others),
             )))
         }
         (Some(PlatformSelection::All), PlatformSelection::These(_)) => {
-            Some(Hint::NotLookedAt("the other platforms".to_owned()))
+            Some(Hint::NotCheckedNow("the other platforms".to_owned()))
         }
         _ => None,
     }
@@ -119,7 +120,10 @@ fn not_compared(locked: &LockedRootModule) -> Option<Hint> {
 
 /// Returns a line for each kind of hint, and for each guessed dialect. Of several hints of a kind,
 /// such as about different platforms, the first has the line. `suggest` writes a command.
-pub(crate) fn lines(hints: &BTreeSet<Hint>, suggest: impl Fn(&[&str]) -> String) -> Vec<String> {
+pub(crate) fn lines_of_hints(
+    hints: &BTreeSet<Hint>,
+    suggest: impl Fn(&[&str]) -> String,
+) -> Vec<String> {
     let mut lines = Vec::new();
     let mut shown_kinds = HashSet::new();
     for hint in hints {
@@ -142,16 +146,16 @@ pub(crate) fn lines(hints: &BTreeSet<Hint>, suggest: impl Fn(&[&str]) -> String)
                 let lock = suggest(&["lock", "-p", &platform.to_string()]);
                 format!("The lock file does not cover {platform}; to add it: {lock}")
             }
-            Hint::LookedAtOnly(platforms) => {
+            Hint::CheckedOnly(platforms) => {
                 let lock = suggest(&["lock", "--check", "-p", "all"]);
                 format!(
                     "Checked now: {platforms} only; set platforms in provlock.toml, or, for all: {lock}"
                 )
             }
-            Hint::NotLookedAt(platforms) => {
+            Hint::NotCheckedNow(platforms) => {
                 format!("Not checked now: {platforms}, which provlock.toml lists but -p does not")
             }
-            Hint::GuessedDialect(dialect, reason) => guessed(*dialect, *reason),
+            Hint::GuessedDialect(dialect, reason) => line_about_guess(*dialect, *reason),
             Hint::StaleCache(_) => {
                 let caches = first_few(hints.iter().filter_map(|hint| match hint {
                     Hint::StaleCache(cache) => Some(cache),
@@ -168,7 +172,7 @@ pub(crate) fn lines(hints: &BTreeSet<Hint>, suggest: impl Fn(&[&str]) -> String)
 }
 
 /// Returns the tool that a new lock file is for, the reason, and the flag for the other tool.
-fn guessed(dialect: Dialect, reason: DialectReason) -> String {
+fn line_about_guess(dialect: Dialect, reason: DialectReason) -> String {
     let (tool, other) = match dialect {
         Dialect::Tofu => ("OpenTofu", Dialect::Terraform),
         Dialect::Terraform => ("Terraform", Dialect::Tofu),

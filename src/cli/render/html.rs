@@ -14,7 +14,7 @@ use super::help::Invocation;
 use super::issue::Issue;
 use super::json::ProviderUse;
 use super::style::count;
-use super::table::details;
+use super::table::unfolding_names;
 use super::verify::Verification;
 use super::versions;
 
@@ -23,7 +23,7 @@ const SCRIPT: &str = include_str!("html/page.js");
 
 /// Returns the page of `verify`. `causes` are the findings and failures, each with the names of all
 /// its root modules.
-pub(crate) fn verify(
+pub(crate) fn verification_page(
     causes: &[Diagnostic],
     verification: Verification<'_>,
     uses: &[ProviderUse<'_>],
@@ -31,7 +31,7 @@ pub(crate) fn verify(
     let invocation = verification.invocation;
     let mut numbers = Vec::new();
     for severity in [Severity::Error, Severity::Warning, Severity::Note] {
-        let number = verification.number(severity);
+        let number = verification.number_of(severity);
         let class = if number == 0 {
             "none".to_owned()
         } else {
@@ -45,8 +45,8 @@ pub(crate) fn verify(
         numbers.push(format!("<li class=\"error\">{failures}</li>\n"));
     }
     let mut lines = vec![verification.run.line()];
-    lines.extend(coverage::lines(verification.coverage));
-    lines.extend(verification.not_checked());
+    lines.extend(coverage::lines_by_kind(verification.coverage));
+    lines.extend(verification.lines_about_not_checked());
     let mut paragraphs = Vec::new();
     for line in lines {
         paragraphs.push(format!("<p>{}</p>\n", escape_text(&line, invocation)));
@@ -55,7 +55,7 @@ pub(crate) fn verify(
         [] => "<p>Nothing was found.</p>\n".to_owned(),
         causes => causes
             .iter()
-            .map(|cause| finding(cause, verification))
+            .map(|cause| article(cause, verification))
             .collect(),
     };
     let body = format!(
@@ -65,19 +65,19 @@ pub(crate) fn verify(
         paragraphs.concat(),
         versions::table(uses).html(|part| escape_text(part, invocation)),
     );
-    document("provlock verify", &body)
+    page_with_body("provlock verify", &body)
 }
 
 /// Returns the page of `tree --recursive`: locked versions and their root modules.
-pub(crate) fn tree(uses: &[ProviderUse<'_>], invocation: &Invocation) -> String {
+pub(crate) fn tree_page(uses: &[ProviderUse<'_>], invocation: &Invocation) -> String {
     let table = versions::table(uses).html(|part| escape_text(part, invocation));
-    document(
+    page_with_body(
         "provlock tree",
         &format!("<div id=\"filter\"></div>\n{table}"),
     )
 }
 
-fn document(title: &str, body: &str) -> String {
+fn page_with_body(title: &str, body: &str) -> String {
     // Only these two scripts run, and the page makes no requests (https://www.w3.org/TR/CSP3/).
     let style = content_hash(STYLE);
     let script = content_hash(SCRIPT);
@@ -96,22 +96,22 @@ fn content_hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 
-/// Returns a finding with its positions, notes and help.
-fn finding(cause: &Diagnostic, verification: Verification<'_>) -> String {
+/// Returns the article of a finding or failure with its positions, notes and help.
+fn article(cause: &Diagnostic, verification: Verification<'_>) -> String {
     let invocation = verification.invocation;
     let mut cause = cause.clone();
     let mut roots = String::new();
     if let Some(RootModules::Selected { directories, .. }) = cause.root_modules.as_deref() {
         // The last note contains their names in a sentence.
         cause.notes.pop();
-        roots = details(
+        roots = unfolding_names(
             directories
                 .iter()
                 .map(|path| escape_text(&verification.path(path), invocation)),
         );
     }
 
-    let issue = Issue::in_suite(&cause, None, verification);
+    let issue = Issue::without_default_file(&cause, None, verification);
     let mut paragraphs = Vec::new();
     for position in issue.positions.iter().chain(&issue.fetched) {
         let place = format!("{}:{}", position.path, position.start.0);

@@ -8,7 +8,7 @@ use provlock::project::VerifiedRoot;
 use sha2::{Digest as _, Sha256};
 
 use super::causes::cause_in_words;
-use super::foreign::capped;
+use super::foreign::with_limited_length;
 use super::verify::Verification;
 
 /// Identity of a finding or a failure.
@@ -22,12 +22,12 @@ pub(crate) struct Identity {
 }
 
 /// Returns the identities of all findings and then of all failures, in the order of
-/// [`Verification::all`]. Equal ones are numbered.
+/// [`Verification::all_findings`]. Equal ones are numbered.
 pub(crate) fn compute_identities(verification: Verification<'_>) -> Vec<Identity> {
     let mut identities = Vec::new();
     let mut equal_before: HashMap<String, usize> = HashMap::new();
     let failures = verification.errors.iter().map(|error| (None, error));
-    for (root, diagnostic) in verification.all().chain(failures) {
+    for (root, diagnostic) in verification.all_findings().chain(failures) {
         let mut identity = Identity::new(root, diagnostic, verification);
         let number = equal_before
             .entry(identity.fingerprint.clone())
@@ -47,8 +47,8 @@ impl Identity {
         diagnostic: &Diagnostic,
         verification: Verification<'_>,
     ) -> Self {
-        let at_top = verification.paths.at_top(diagnostic, root);
-        let cause = capped(
+        let at_top = verification.paths.diagnostic_at_top(diagnostic, root);
+        let cause = with_limited_length(
             &verification
                 .invocation
                 .secrets

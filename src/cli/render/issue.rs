@@ -6,7 +6,7 @@ use provlock::diagnostic::{Code, Diagnostic, Label, Severity, Threat};
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::project::VerifiedRoot;
 
-use super::foreign::{capped, safe_to_show};
+use super::foreign::{safe_to_show, with_limited_length};
 use super::identity::{Identity, compute_identities};
 use super::verify::Verification;
 
@@ -74,30 +74,29 @@ impl Position {
 impl Issue {
     /// Findings and failures, in this order.
     pub(crate) fn all(verification: Verification<'_>) -> Vec<Self> {
+        // There is one for each finding, and then for each failure.
         let mut identities = compute_identities(verification).into_iter();
         let mut issues = Vec::new();
-        for (root, finding) in verification.all() {
+        for (root, finding) in verification.all_findings() {
             // A finding about no root module is shown at the top of the repository.
             let file = root.map_or(Path::new("."), |root| &root.lock_path);
-            let identity = identities.next();
-            issues.extend(
-                identity.map(|one| Self::new(finding, root, Some(file), one, verification)),
-            );
+            let identity = identities.next().unwrap_or_default();
+            issues.push(Self::new(finding, root, Some(file), identity, verification));
         }
         for error in verification.errors {
             let lock_path = error.root().map(|root| root.join(LOCK_FILE_NAME));
-            let identity = identities.next();
-            issues.extend(identity.map(|one| Self {
+            let identity = identities.next().unwrap_or_default();
+            issues.push(Self {
                 is_failure: true,
-                ..Self::new(error, None, lock_path.as_deref(), one, verification)
-            }));
+                ..Self::new(error, None, lock_path.as_deref(), identity, verification)
+            });
         }
         issues
     }
 
-    /// A finding or failure in the suite of its root module: it has a file only if it has a
-    /// position.
-    pub(crate) fn in_suite(
+    /// A finding or failure for a report by root module: it has a file only if it has a position,
+    /// and no identity.
+    pub(crate) fn without_default_file(
         finding: &Diagnostic,
         root: Option<&VerifiedRoot>,
         verification: Verification<'_>,
@@ -105,16 +104,16 @@ impl Issue {
         Self::new(finding, root, None, Identity::default(), verification)
     }
 
-    /// A finding. `file` is the position of a finding without a location.
+    /// The issue of a finding. `default_file` is the file of a finding without a position.
     fn new(
         finding: &Diagnostic,
         root: Option<&VerifiedRoot>,
-        file: Option<&Path>,
+        default_file: Option<&Path>,
         identity: Identity,
         verification: Verification<'_>,
     ) -> Self {
         let finding = safe_to_show(
-            &verification.paths.at_top(finding, root),
+            &verification.paths.diagnostic_at_top(finding, root),
             verification.invocation,
         );
         let secrets = &verification.invocation.secrets;
@@ -132,19 +131,19 @@ impl Issue {
         }
         let mut notes = Vec::new();
         for note in finding.all_notes() {
-            notes.push(capped(&secrets.redact(&note)));
+            notes.push(with_limited_length(&secrets.redact(&note)));
         }
         let help = verification.at_top.help(&finding);
         let file = match positions.first() {
             Some(first) => Some(first.path.clone()),
-            None => file.map(|file| verification.path(file)),
+            None => default_file.map(|file| verification.path(file)),
         };
         Self {
             severity: finding.severity,
             code: finding.code,
             is_failure: false,
             notes,
-            help: help.map(|help| capped(&secrets.redact(&help))),
+            help: help.map(|help| with_limited_length(&secrets.redact(&help))),
             file,
             positions,
             fetched,

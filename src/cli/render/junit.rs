@@ -35,9 +35,9 @@ pub(crate) fn report(verification: Verification<'_>) -> String {
     let mut suites: Vec<_> = verification
         .roots
         .iter()
-        .map(|root| of_root(root, verification))
+        .map(|root| suite_of_root(root, verification))
         .collect();
-    suites.extend(others(verification));
+    suites.extend(other_suites(verification));
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     let written = writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
     written.expect("a vector takes all bytes");
@@ -49,7 +49,7 @@ pub(crate) fn report(verification: Verification<'_>) -> String {
         for suite in suites {
             write_suite(writer, &suite, &printable(&verification.path(suite.path)))?;
         }
-        write_run(writer, verification)
+        write_suite_about_run(writer, verification)
     });
     written.expect("a vector takes all bytes");
     String::from_utf8_lossy(&writer.into_inner()).into_owned() + "\n"
@@ -57,9 +57,12 @@ pub(crate) fn report(verification: Verification<'_>) -> String {
 
 /// Writes the suite with the facts about the run as properties, and a skipped test for each part
 /// that was not checked.
-fn write_run(writer: &mut Writer<Vec<u8>>, verification: Verification<'_>) -> io::Result<()> {
+fn write_suite_about_run(
+    writer: &mut Writer<Vec<u8>>,
+    verification: Verification<'_>,
+) -> io::Result<()> {
     const NAME: &str = "not checked";
-    let not_checked = verification.not_checked();
+    let not_checked = verification.lines_about_not_checked();
     let number = not_checked.len().to_string();
     let run = verification.run;
     let mut properties = vec![
@@ -92,14 +95,14 @@ fn write_run(writer: &mut Writer<Vec<u8>>, verification: Verification<'_>) -> io
             let case = writer
                 .create_element("testcase")
                 .with_attributes(attributes);
-            case.write_inner_content(|writer| skipped(writer, &line))?;
+            case.write_inner_content(|writer| write_skipped(writer, &line))?;
         }
         Ok(())
     });
     written.map(drop)
 }
 
-fn skipped(writer: &mut Writer<Vec<u8>>, reason: &str) -> io::Result<()> {
+fn write_skipped(writer: &mut Writer<Vec<u8>>, reason: &str) -> io::Result<()> {
     let element = writer.create_element("skipped");
     element
         .with_attribute(("message", reason))
@@ -108,14 +111,18 @@ fn skipped(writer: &mut Writer<Vec<u8>>, reason: &str) -> io::Result<()> {
 }
 
 /// The suite of a root module: its findings and the checks that failed.
-fn of_root<'a>(root: &'a VerifiedRoot, verification: Verification<'a>) -> Suite<'a> {
-    let findings = root
-        .findings
-        .iter()
-        .map(|finding| Issue::in_suite(finding, Some(root), verification));
-    let issues = findings
-        .chain(root.errors.iter().map(|error| failure(error, verification)))
-        .collect();
+fn suite_of_root<'a>(root: &'a VerifiedRoot, verification: Verification<'a>) -> Suite<'a> {
+    let mut issues = Vec::new();
+    for finding in &root.findings {
+        issues.push(Issue::without_default_file(
+            finding,
+            Some(root),
+            verification,
+        ));
+    }
+    for error in &root.errors {
+        issues.push(issue_of_failure(error, verification));
+    }
     let mut skipped = None;
     // A test with an error shows that something was not checked.
     if root.errors.is_empty() {
@@ -133,12 +140,12 @@ fn of_root<'a>(root: &'a VerifiedRoot, verification: Verification<'a>) -> Suite<
 }
 
 /// Suites of root modules that could not be checked at all, then one for issues about no single
-/// root module.
-fn others(verification: Verification<'_>) -> Vec<Suite<'_>> {
+/// root module, if there are any.
+fn other_suites(verification: Verification<'_>) -> Vec<Suite<'_>> {
     let mut failed: BTreeMap<&Path, Vec<Issue>> = BTreeMap::new();
     let mut issues = Vec::new();
     for finding in verification.findings {
-        issues.push(Issue::in_suite(finding, None, verification));
+        issues.push(Issue::without_default_file(finding, None, verification));
     }
     for error in verification.errors {
         // The suite of a root module that was checked has its errors.
@@ -153,7 +160,7 @@ fn others(verification: Verification<'_>) -> Vec<Suite<'_>> {
             Some(path) => failed.entry(path).or_default(),
             None => &mut issues,
         };
-        issues_of_suite.push(failure(error, verification));
+        issues_of_suite.push(issue_of_failure(error, verification));
     }
 
     let mut suites = Vec::new();
@@ -174,14 +181,14 @@ fn others(verification: Verification<'_>) -> Vec<Suite<'_>> {
     suites
 }
 
-fn failure(error: &Diagnostic, verification: Verification<'_>) -> Issue {
+fn issue_of_failure(error: &Diagnostic, verification: Verification<'_>) -> Issue {
     Issue {
         is_failure: true,
-        ..Issue::in_suite(error, None, verification)
+        ..Issue::without_default_file(error, None, verification)
     }
 }
 
-fn element(issue: &Issue) -> &'static str {
+fn element_name(issue: &Issue) -> &'static str {
     // JUnit's errors are checks that failed, and its failures are findings.
     if issue.is_failure {
         return "error";
@@ -198,48 +205,50 @@ fn write_suite(writer: &mut Writer<Vec<u8>>, suite: &Suite<'_>, name: &str) -> i
     let Suite {
         issues, skipped, ..
     } = suite;
-    let number = |name| {
-        issues
-            .iter()
-            .filter(|issue| element(issue) == name)
-            .count()
-            .to_string()
-    };
+    let mut failures = 0;
+    let mut errors = 0;
+    for issue in issues {
+        match element_name(issue) {
+            "failure" => failures += 1,
+            "error" => errors += 1,
+            _ => {}
+        }
+    }
     // A root module without findings is listed as one passed test.
     let tests = issues.len() + usize::from(issues.is_empty() || skipped.is_some());
     let element = writer.create_element("testsuite").with_attributes([
         ("name", name),
         ("tests", &tests.to_string()),
-        ("failures", &number("failure")),
-        ("errors", &number("error")),
+        ("failures", &failures.to_string()),
+        ("errors", &errors.to_string()),
     ]);
-    let element = if skipped.is_some() {
-        element.with_attribute(("skipped", "1"))
-    } else {
-        element
+    let element = match skipped {
+        Some(_) => element.with_attribute(("skipped", "1")),
+        None => element,
     };
     let written = element.write_inner_content(|writer| {
-        let whole = [("classname", name), ("name", "verify")];
+        // The test that stands for the suite itself.
+        let attributes = [("classname", name), ("name", "verify")];
         if let Some(reason) = skipped {
             writer
                 .create_element("testcase")
-                .with_attributes(whole)
-                .write_inner_content(|writer| self::skipped(writer, reason))?;
+                .with_attributes(attributes)
+                .write_inner_content(|writer| write_skipped(writer, reason))?;
         } else if issues.is_empty() {
             writer
                 .create_element("testcase")
-                .with_attributes(whole)
+                .with_attributes(attributes)
                 .write_empty()?;
         }
         issues
             .iter()
-            .try_for_each(|issue| case(writer, issue, name))
+            .try_for_each(|issue| write_case(writer, issue, name))
     });
     written.map(drop)
 }
 
 /// Writes the case of an issue.
-fn case(writer: &mut Writer<Vec<u8>>, issue: &Issue, root: &str) -> io::Result<()> {
+fn write_case(writer: &mut Writer<Vec<u8>>, issue: &Issue, root: &str) -> io::Result<()> {
     let message = printable(&issue.message);
     let name = format!("{}: {message}", issue.code);
     let mut case = writer
@@ -257,7 +266,7 @@ fn case(writer: &mut Writer<Vec<u8>>, issue: &Issue, root: &str) -> io::Result<(
         case = case.with_attributes([("file", file.as_str()), ("line", &line.to_string())]);
     }
     let written = case.write_inner_content(|writer| {
-        let element = match element(issue) {
+        let element = match element_name(issue) {
             PASSED => writer.create_element(PASSED),
             name => {
                 let attributes = [("type", issue.code.as_str()), ("message", message.as_str())];

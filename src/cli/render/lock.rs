@@ -12,10 +12,12 @@ use provlock::project::plan::ProviderReport;
 use provlock::project::{LockedRootModule, UpgradePlan};
 use provlock::provider::{Dialect, Platform, ProviderAddress};
 
-use super::causes::Many;
+use super::causes::SeveralRoots;
 use super::json::AsText;
 use super::row::{Row, symbol_of};
-use super::style::{Symbol, TextStyle, bytes, count, joined_with_and, numbers, symbol_rows};
+use super::style::{
+    Symbol, TextStyle, align_rows_with_symbols, bytes, count, joined_with_and, non_zero_numbers,
+};
 
 /// Text about a root module that was locked.
 pub(crate) struct LockedText {
@@ -60,12 +62,12 @@ const CHANGES: [(EntryChange, &str); 4] = [
 ];
 
 impl LockedText {
-    /// Text about a root module. Unchanged entries have rows, and one of many a summary, if `style`
-    /// is verbose. `known` contains the rows of other root modules.
+    /// Text about a root module. With a verbose `style`, unchanged entries have rows, too, and one
+    /// of several root modules has a summary. `known` contains the rows of other root modules.
     pub(crate) fn new(
         locked: &LockedRootModule,
         style: TextStyle,
-        is_one_of_many: bool,
+        is_one_of_several: bool,
         known: &mut KnownRows,
     ) -> Self {
         let providers = &locked.outcome.providers;
@@ -75,7 +77,7 @@ impl LockedText {
             let is_changed = report.difference.change != EntryChange::Unchanged;
             // An entry that nothing requires is shown although it stays, with what removes it.
             if is_changed || style.verbose || !report.required {
-                rows.push(known.provider_row(locked, report, style.verbose));
+                rows.push(known.shared_provider_row(locked, report, style.verbose));
             }
             for package in report.packages.values() {
                 if package.downloaded > 0 {
@@ -85,12 +87,12 @@ impl LockedText {
         }
         for change in &locked.module_changes {
             if change.change != EntryChange::Unchanged || style.verbose {
-                rows.push(known.share(module_row(change)));
+                rows.push(known.share_equal(draw_module_row(change)));
             }
         }
         Self {
             rows,
-            summary: if style.verbose || !is_one_of_many {
+            summary: if style.verbose || !is_one_of_several {
                 summary_line(locked)
             } else {
                 String::new()
@@ -103,8 +105,9 @@ impl LockedText {
 }
 
 impl KnownRows {
-    /// Returns the row of a provider, which is drawn only if it is new.
-    fn provider_row(
+    /// Returns the row of a provider. It is drawn only if the last root module with the provider
+    /// has a different one.
+    fn shared_provider_row(
         &mut self,
         locked: &LockedRootModule,
         report: &ProviderReport,
@@ -121,7 +124,7 @@ impl KnownRows {
         {
             return Arc::clone(&last.row);
         }
-        let row = self.share(provider_row(locked, report, in_full));
+        let row = self.share_equal(draw_provider_row(locked, report, in_full));
         let entry = ProviderRow {
             report: report.clone(),
             dialect,
@@ -132,8 +135,8 @@ impl KnownRows {
         row
     }
 
-    /// Returns the known row that is equal to `row`.
-    fn share(&mut self, row: EntryRow) -> Arc<EntryRow> {
+    /// Returns the known row that is equal to `row`, which becomes known.
+    fn share_equal(&mut self, row: EntryRow) -> Arc<EntryRow> {
         let row = self
             .rows
             .get(&row)
@@ -163,46 +166,46 @@ impl ProviderRow {
 }
 
 /// Returns the rows of a root module as lines.
-pub(crate) fn lines(rows: &[Arc<EntryRow>], style: TextStyle) -> Vec<String> {
+pub(crate) fn rows_as_lines(rows: &[Arc<EntryRow>], style: TextStyle) -> Vec<String> {
     let rows = rows.iter().map(|row| (row.symbol, row.cells.to_vec()));
-    symbol_rows(rows.collect(), style)
+    align_rows_with_symbols(rows.collect(), style)
 }
 
-/// Returns the rows of the root modules that changed as lines, equal rows as one with the root
-/// modules at its end.
-pub(crate) fn lines_of_many<'a>(
+/// Returns the rows of the root modules that changed as lines. Equal rows are one line with their
+/// root modules at its end.
+pub(crate) fn lines_of_several<'a>(
     results: impl Iterator<Item = (&'a Path, &'a LockedText)>,
-    many: Many<'_>,
+    several: SeveralRoots<'_>,
     style: TextStyle,
 ) -> Vec<String> {
-    let mut places: BTreeMap<&EntryRow, Vec<&Path>> = BTreeMap::new();
+    let mut roots_by_row: BTreeMap<&EntryRow, Vec<&Path>> = BTreeMap::new();
     for (path, text) in results {
         if text.is_changed {
             for row in &text.rows {
-                places.entry(row).or_default().push(path);
+                roots_by_row.entry(row).or_default().push(path);
             }
         }
     }
     let mut rows = Vec::new();
-    for (row, paths) in places {
-        let mut place = count(paths.len(), many.noun());
+    for (row, paths) in roots_by_row {
+        let mut roots = count(paths.len(), several.noun());
         if paths.len() <= MOST_NAMED {
             let mut names = Vec::new();
             for path in paths {
-                names.push(many.invocation.user_path(path).display().to_string());
+                names.push(several.invocation.user_path(path).display().to_string());
             }
-            place = first_few(names);
+            roots = first_few(names);
         }
         let mut cells = row.cells.to_vec();
-        cells.push(format!("in {place}"));
+        cells.push(format!("in {roots}"));
         rows.push((row.symbol, cells));
     }
-    symbol_rows(rows, style)
+    align_rows_with_symbols(rows, style)
 }
 
 /// `; 118.40 MiB downloaded`, if anything was: each package once, however many root modules need
 /// it.
-pub(crate) fn downloaded<'a>(results: impl Iterator<Item = &'a LockedText>) -> String {
+pub(crate) fn words_about_downloads<'a>(results: impl Iterator<Item = &'a LockedText>) -> String {
     let packages: BTreeMap<_, _> = results
         .flat_map(|text| &text.downloads)
         .map(|package| (Arc::as_ptr(package), package.downloaded))
@@ -228,10 +231,9 @@ pub(crate) struct RootCounts {
 
 impl RootCounts {
     /// `998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`
-    pub(crate) fn text(&self, changed: &str, noun: &str) -> String {
+    pub(crate) fn in_words(&self, changed: &str, noun: &str) -> String {
         let done = self.changed + self.unchanged + self.held_back + self.changed_otherwise;
-        let all = count(done + self.failed, noun);
-        let mut text = all;
+        let mut text = count(done + self.failed, noun);
         if self.failed > 0 {
             text = format!("{done} of {text}");
         }
@@ -284,9 +286,13 @@ pub(crate) fn find_not_covered<'a>(
         .map(|(platform, _)| platform)
 }
 
-/// The row of a provider. `in_full` is whether it shows how the packages were authenticated with
-/// all details.
-fn provider_row(locked: &LockedRootModule, report: &ProviderReport, in_full: bool) -> EntryRow {
+/// Draws the row of a provider, `in_full` with all details about the authentication of its
+/// packages.
+fn draw_provider_row(
+    locked: &LockedRootModule,
+    report: &ProviderReport,
+    in_full: bool,
+) -> EntryRow {
     let row = Row::new(&report.difference, locked.prepared.root.dialect);
     let mut authentications = BTreeSet::new();
     for package in report.packages.values() {
@@ -310,16 +316,16 @@ fn provider_row(locked: &LockedRootModule, report: &ProviderReport, in_full: boo
         });
     }
     let versions = row.versions();
-    let changes = describe_changes(report, &row, advice);
+    let changes = origin_and_changes(report, &row, advice);
     EntryRow {
         symbol: symbol_of(row.action),
         cells: [row.name, versions, authentications.join("; "), changes],
     }
 }
 
-/// Returns the row of a module: its version or the start of its commit or digest, and its source if
+/// Draws the row of a module: its version or the start of its commit or digest, and its source if
 /// that has changed.
-fn module_row(change: &EntryDiff<LockedModule>) -> EntryRow {
+fn draw_module_row(change: &EntryDiff<LockedModule>) -> EntryRow {
     let row = Row::of_module(change);
     let mut versions = row.versions();
     if versions.is_empty() {
@@ -333,9 +339,9 @@ fn module_row(change: &EntryDiff<LockedModule>) -> EntryRow {
         };
     }
 
-    // A replaced release outranks a new source, and that a new constraint.
+    // A replaced release matters more than a new source, and that more than a new constraint.
     let mut changes = String::new();
-    if let Some(warning) = row.replaced() {
+    if let Some(warning) = row.warning_if_replaced() {
         changes = warning;
     } else if let Some(source) = row.source.changed() {
         source.clone_into(&mut changes);
@@ -363,11 +369,11 @@ fn short_revision(entry: &LockedModule) -> Option<String> {
 
 /// Returns the last line about a root module: `Locked 2 providers for linux_amd64 (1 added)`.
 fn summary_line(locked: &LockedRootModule) -> String {
-    let what = providers_and_platforms(locked);
+    let checked = providers_and_platforms(locked);
     if !locked.changed {
         let reason = reason_of_no_change(locked);
-        let mut text = format!("{reason}: {what}");
-        if let Some(stale) = describe_stale(locked) {
+        let mut text = format!("{reason}: {checked}");
+        if let Some(stale) = words_about_stale_entries(locked) {
             let _ = write!(text, "; {stale}");
         }
         return text;
@@ -379,12 +385,12 @@ fn summary_line(locked: &LockedRootModule) -> String {
         (false, true) => "Would upgrade",
         (false, false) => "Would lock",
     };
-    let changes = numbers(CHANGES.map(|(change, word)| (number_of(locked, change), word)));
-    let mut text = format!("{verb} {what}");
+    let changes = non_zero_numbers(CHANGES.map(|(change, word)| (number_of(locked, change), word)));
+    let mut text = format!("{verb} {checked}");
     if !changes.is_empty() {
         let _ = write!(text, " ({changes})");
     }
-    if let Some(modules) = changed_modules(locked) {
+    if let Some(modules) = words_about_modules(locked) {
         let _ = write!(text, " and {modules}");
     }
     text
@@ -423,8 +429,9 @@ fn number_of(locked: &LockedRootModule, change: EntryChange) -> usize {
 fn providers_and_platforms(locked: &LockedRootModule) -> String {
     let mut checked: Vec<_> = locked.outcome.providers.iter().collect();
     checked.retain(|report| report.is_checked);
-    let what = count(checked.len(), "provider");
+    let providers = count(checked.len(), "provider");
 
+    // Platforms that this run checked.
     let mut platforms: BTreeSet<Platform> = BTreeSet::new();
     for report in &locked.outcome.providers {
         let not_covered = find_not_covered(locked, report);
@@ -435,16 +442,16 @@ fn providers_and_platforms(locked: &LockedRootModule) -> String {
         }
     }
     if platforms.is_empty() {
-        return what;
+        return providers;
     }
     let covers_no_others = checked
         .iter()
         .all(|report| h1_count(report) <= platforms.len());
     if locked.prepared.platforms_are_named || covers_no_others {
-        return format!("{what} for {}", joined_with_and(&platforms));
+        return format!("{providers} for {}", joined_with_and(&platforms));
     }
 
-    let mut text = what;
+    let mut text = providers;
     if let Some(covered) = covered_by_all(&checked)
         && !covered.is_empty()
         && covered != platforms
@@ -469,7 +476,7 @@ fn covered_by_all(reports: &[&ProviderReport]) -> Option<BTreeSet<Platform>> {
 }
 
 /// `not required: 2 entries, so tofu init -lockfile=readonly fails`, if there are any.
-fn describe_stale(locked: &LockedRootModule) -> Option<String> {
+fn words_about_stale_entries(locked: &LockedRootModule) -> Option<String> {
     let reports = locked.outcome.providers.iter();
     let number = reports.filter(|report| is_stale(report)).count();
     if number == 0 {
@@ -487,8 +494,8 @@ fn describe_stale(locked: &LockedRootModule) -> Option<String> {
     ))
 }
 
-/// `2 modules (1 added, 1 changed)`, if any changed.
-fn changed_modules(locked: &LockedRootModule) -> Option<String> {
+/// `2 modules (1 added, 1 changed)`; `None` if none changed.
+fn words_about_modules(locked: &LockedRootModule) -> Option<String> {
     let changes = &locked.module_changes;
     let mut parts = Vec::new();
     for (kind, word) in CHANGES {
@@ -500,7 +507,7 @@ fn changed_modules(locked: &LockedRootModule) -> Option<String> {
             parts.push((number, word));
         }
     }
-    let parts = numbers(parts);
+    let parts = non_zero_numbers(parts);
     if parts.is_empty() {
         return None;
     }
@@ -509,7 +516,7 @@ fn changed_modules(locked: &LockedRootModule) -> Option<String> {
 }
 
 /// Returns the last column: the origin of the entry, and its changes.
-fn describe_changes(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>) -> String {
+fn origin_and_changes(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>) -> String {
     let mut parts = Vec::new();
     // The versions have a column; only a downgrade needs words as well.
     if let Some(change) = row.version_change
@@ -534,7 +541,7 @@ fn describe_changes(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>
         ));
     }
     if row.action != EntryChange::Added && row.keeps_version() {
-        parts.extend(hash_changes(report, row));
+        parts.extend(words_about_hashes(report, row));
         if let Some(AsText(constraints)) = row.constraints.changed() {
             if constraints.is_empty() {
                 parts.push("constraints removed".to_owned());
@@ -550,7 +557,7 @@ fn describe_changes(report: &ProviderReport, row: &Row<'_>, advice: Option<&str>
 }
 
 /// `h1 for darwin_arm64 added`, and the numbers of other hashes that were added or removed.
-fn hash_changes(report: &ProviderReport, row: &Row<'_>) -> Vec<String> {
+fn words_about_hashes(report: &ProviderReport, row: &Row<'_>) -> Vec<String> {
     let added = &row.hashes.added;
     let mut platforms = Vec::new();
     let mut h1_of_platforms = BTreeSet::new();

@@ -10,8 +10,8 @@ use super::coverage;
 use super::diff::{self, FileDiff, nothing_differs};
 use super::foreign::safe_line;
 use super::issue::Issue;
-use super::style::{count, group_by, joined_with_and};
-use super::table::{Cell, Piece, Table, TableRow, code};
+use super::style::{count, group_by_key, joined_with_and};
+use super::table::{Cell, Piece, Table, TableRow, code_span};
 use super::upgrade::{self, EditText, MoveGroup};
 use super::verify::Verification;
 
@@ -20,26 +20,30 @@ const LENGTH_LIMIT: usize = 60_000;
 
 /// A section for each file that differs, one for all files with the same changes, or one line if no
 /// file differs.
-pub(crate) fn render(files: &[FileDiff<'_>]) -> String {
+pub(crate) fn sections_of_files(files: &[FileDiff<'_>]) -> String {
     let changed: Vec<_> = files.iter().filter(|file| !file.is_empty()).collect();
     if changed.is_empty() {
         return format!("{}.\n", nothing_differs(files));
     }
-    let table = |file: &FileDiff<'_>| diff::table(file, false).markdown(LENGTH_LIMIT);
-    let text = sections(&changed, |file| table(file) + &folded_hashes(file));
+    let text = sections(&changed, |file| markdown_table(file) + &folded_hashes(file));
     if text.chars().count() <= LENGTH_LIMIT {
         return text;
     }
-    let text = sections(&changed, table);
-    text + "\nThe hashes are too many to be listed here; `provlock diff --format json` has them.\n"
+    sections(&changed, markdown_table)
+        + "\nThe hashes are too many to be listed here; `provlock diff --format json` has them.\n"
+}
+
+fn markdown_table(file: &FileDiff<'_>) -> String {
+    let with_unchanged = false;
+    diff::entry_table(file, with_unchanged).markdown(LENGTH_LIMIT)
 }
 
 /// The sections of files. Files with the same content share one.
 fn sections(files: &[&FileDiff<'_>], content: impl Fn(&FileDiff<'_>) -> String) -> String {
-    let groups = group_by(
+    let groups = group_by_key(
         files
             .iter()
-            .map(|file| (content(file), code(&file.path.display().to_string()))),
+            .map(|file| (content(file), code_span(&file.path.display().to_string()))),
     );
     let mut sections = Vec::new();
     for (content, paths) in groups {
@@ -55,9 +59,9 @@ fn sections(files: &[&FileDiff<'_>], content: impl Fn(&FileDiff<'_>) -> String) 
     sections.join("\n")
 }
 
-/// Returns the findings for the summary of a job.
-pub(crate) fn findings(causes: &[Diagnostic], verification: Verification<'_>) -> String {
-    let mut numbers = verification.numbers();
+/// Returns the summary of a job: facts about the run, and a table of the findings and failures.
+pub(crate) fn job_summary(causes: &[Diagnostic], verification: Verification<'_>) -> String {
+    let mut numbers = verification.numbers_in_words();
     if !verification.errors.is_empty() {
         let failures = count(verification.errors.len(), "failed check");
         numbers = joined_with_and([numbers, failures].iter().filter(|part| !part.is_empty()));
@@ -68,11 +72,11 @@ pub(crate) fn findings(causes: &[Diagnostic], verification: Verification<'_>) ->
         numbers.as_str()
     };
     let mut lines = vec![verification.run.line()];
-    lines.extend(coverage::lines(verification.coverage));
-    lines.extend(verification.not_checked());
+    lines.extend(coverage::lines_by_kind(verification.coverage));
+    lines.extend(verification.lines_about_not_checked());
     let mut text = format!("#### provlock verify: {title}\n\n");
     for line in lines {
-        text += &code(&verification.invocation.secrets.redact(&line));
+        text += &code_span(&verification.invocation.secrets.redact(&line));
         text += "\n\n";
     }
     if causes.is_empty() {
@@ -82,15 +86,15 @@ pub(crate) fn findings(causes: &[Diagnostic], verification: Verification<'_>) ->
         header: vec!["level", "finding", "first place"],
         rows: causes
             .iter()
-            .map(|cause| row(cause, verification))
+            .map(|cause| finding_row(cause, verification))
             .collect(),
     };
     text + &table.markdown(LENGTH_LIMIT) + "\n"
 }
 
-/// The row of a finding.
-fn row(finding: &Diagnostic, verification: Verification<'_>) -> TableRow {
-    let issue = Issue::in_suite(finding, None, verification);
+/// The row of a finding or failure.
+fn finding_row(finding: &Diagnostic, verification: Verification<'_>) -> TableRow {
+    let issue = Issue::without_default_file(finding, None, verification);
     let level = match issue.severity {
         Severity::Error => Piece::Strong(issue.severity.to_string()),
         _ => Piece::Own(issue.severity.to_string()),
@@ -111,13 +115,17 @@ fn row(finding: &Diagnostic, verification: Verification<'_>) -> TableRow {
 }
 
 /// Returns the description of a pull request: providers and modules that move and that are held
-/// back, and rewritten constraints. If `many`, the root modules are shown.
-pub(crate) fn upgrade(groups: &[MoveGroup<'_>], edits: &BTreeSet<EditText>, many: bool) -> String {
+/// back, and rewritten constraints. With `with_roots`, the root modules are shown.
+pub(crate) fn pull_request_text(
+    groups: &[MoveGroup<'_>],
+    edits: &BTreeSet<EditText>,
+    with_roots: bool,
+) -> String {
     let mut sections = Vec::new();
     if groups.iter().all(|group| group.first.allowed().is_empty()) {
         sections.push("Nothing can move.\n".to_owned());
     }
-    for table in upgrade::make_tables(groups, many) {
+    for table in upgrade::make_tables(groups, with_roots) {
         sections.push(table.markdown(LENGTH_LIMIT));
     }
     if !edits.is_empty() {

@@ -8,13 +8,15 @@ use provlock::project::mirror::{
 use provlock::provider::{ProviderAddress, Version};
 
 use super::foreign::printable;
-use super::style::{Color, Symbol, TextStyle, bytes, count, joined_with_and, symbol_rows};
+use super::style::{
+    Color, Symbol, TextStyle, align_rows_with_symbols, bytes, count, joined_with_and,
+};
 
 /// The packages of a version, for several platforms.
 type Release<'a> = Vec<&'a MirroredPackage>;
 
 /// One line for each release that changed (all of them if verbose), and one for each removed file.
-pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
+pub(crate) fn lines_of_releases(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
     let mut releases: BTreeMap<(&ProviderAddress, &Version), Release<'_>> = BTreeMap::new();
     for package in &mirrored.packages {
         releases
@@ -26,7 +28,7 @@ pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
     for release in releases.values() {
         let action = greatest_action(release);
         if style.verbose || action != MirrorAction::Kept {
-            changed.push((symbol_of(action), row(action, release)));
+            changed.push((symbol_of(action), release_row(action, release)));
         }
     }
     let mut removed = Vec::new();
@@ -34,7 +36,11 @@ pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
         let cells = vec![path.display().to_string(), bytes(*size)];
         removed.push((("-", Color::Red), cells));
     }
-    [symbol_rows(changed, style), symbol_rows(removed, style)].concat()
+    [
+        align_rows_with_symbols(changed, style),
+        align_rows_with_symbols(removed, style),
+    ]
+    .concat()
 }
 
 /// Returns the greatest change among the packages of a release.
@@ -54,12 +60,14 @@ pub(super) fn symbol_of(action: MirrorAction) -> Symbol {
     }
 }
 
-/// The provider, its version, the platforms, the authentication of the packages, their size, and
-/// the replaced files.
-fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
-    let mut done = release.to_vec();
-    done.retain(|package| package.action >= action.min(MirrorAction::Added));
-    let mut replaced = done.clone();
+/// Returns the cells of a release: the provider, its version, and of the packages that have
+/// changed, or of all if none has, the platforms, the authentication, the size and the replaced
+/// files.
+fn release_row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
+    // Of a changed release, kept packages are not listed.
+    let mut listed = release.to_vec();
+    listed.retain(|package| package.action >= action.min(MirrorAction::Added));
+    let mut replaced = listed.clone();
     replaced.retain(|package| package.action == MirrorAction::Replaced);
 
     let mut note = String::new();
@@ -68,7 +76,7 @@ fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
         note = format!("{platforms} was there with hashes that are not locked");
     }
     let mut authentications = BTreeSet::new();
-    for package in &done {
+    for package in &listed {
         authentications.extend(package.authentication.as_ref().map(ToString::to_string));
     }
     let authentications: Vec<_> = authentications.into_iter().collect();
@@ -81,9 +89,9 @@ fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
     vec![
         name,
         version,
-        names_of_platforms(&done),
+        names_of_platforms(&listed),
         authentications.join("; "),
-        size(&done).map(bytes).unwrap_or_default(),
+        total_size(&listed).map(bytes).unwrap_or_default(),
         note,
     ]
 }
@@ -94,8 +102,8 @@ fn names_of_platforms(packages: &[&MirroredPackage]) -> String {
 }
 
 /// `Mirrored 4 packages of 2 providers in DIR: 1 downloaded (118.40 MiB), 3 already there (96.00
-/// MiB)`; empty if errors prevented all of them.
-pub(crate) fn summary(
+/// MiB)`; `None` if errors prevented all of them.
+pub(crate) fn summary_line(
     mirrored: &Mirrored,
     target: &MirrorTarget,
     is_dry_run: bool,
@@ -122,7 +130,7 @@ pub(crate) fn summary(
         .iter()
         .map(|package| &package.package.address)
         .collect();
-    let what = format!(
+    let all_packages = format!(
         "{} of {} in {}",
         count(packages.len(), "package"),
         count(providers.len(), "provider"),
@@ -130,8 +138,8 @@ pub(crate) fn summary(
     );
     if is_unchanged && documents == 0 && errors.is_empty() {
         return Some(format!(
-            "Up to date: {what} ({})",
-            bytes(size(&kept).unwrap_or_default())
+            "Up to date: {all_packages} ({})",
+            bytes(total_size(&kept).unwrap_or_default())
         ));
     }
     let [verb, downloaded, replaced, is_removed, written] = if is_dry_run {
@@ -163,9 +171,9 @@ pub(crate) fn summary(
     };
     let mut parts = Vec::new();
     for (number, words, size) in [
-        (fetched.len(), downloaded, size(&fetched)),
+        (fetched.len(), downloaded, total_size(&fetched)),
         (replacements, replaced, None),
-        (kept.len(), "already there", size(&kept)),
+        (kept.len(), "already there", total_size(&kept)),
         (
             removed.len(),
             &format!("{files} {is_removed}"),
@@ -181,12 +189,15 @@ pub(crate) fn summary(
             None => parts.push(format!("{number} {words}")),
         }
     }
-    Some(format!("{verb} {what}: {}", parts.join(", ")))
+    Some(format!("{verb} {all_packages}: {}", parts.join(", ")))
 }
 
 /// The line about packages that a dry run did not download, so that the source and the policy may
 /// refuse them.
-pub(crate) fn not_checked(mirrored: &Mirrored, is_dry_run: bool) -> Option<&'static str> {
+pub(crate) fn line_about_not_checked(
+    mirrored: &Mirrored,
+    is_dry_run: bool,
+) -> Option<&'static str> {
     let is_fetched = mirrored
         .packages
         .iter()
@@ -200,6 +211,6 @@ pub(crate) fn not_checked(mirrored: &Mirrored, is_dry_run: bool) -> Option<&'sta
 }
 
 /// The size of packages in bytes, if all sizes are known.
-fn size(packages: &[&MirroredPackage]) -> Option<u64> {
+fn total_size(packages: &[&MirroredPackage]) -> Option<u64> {
     packages.iter().map(|package| package.size).sum()
 }

@@ -5,11 +5,11 @@ use provlock::project::mirror::{MirrorAction, MirrorTarget, MirroredModule, Mirr
 
 use super::foreign::printable;
 use super::mirror::symbol_of;
-use super::style::{Color, TextStyle, bytes, count, symbol_rows};
+use super::style::{Color, TextStyle, align_rows_with_symbols, bytes, count};
 
 /// One line for each package that changed (all of them if verbose), and one for each removed
 /// directory.
-pub(crate) fn lines(mirrored: &MirroredModules, style: TextStyle) -> Vec<String> {
+pub(crate) fn lines_of_packages(mirrored: &MirroredModules, style: TextStyle) -> Vec<String> {
     let mut changed = Vec::new();
     for module in &mirrored.modules {
         if !style.verbose && module.action == MirrorAction::Kept {
@@ -28,12 +28,16 @@ pub(crate) fn lines(mirrored: &MirroredModules, style: TextStyle) -> Vec<String>
         let cells = vec![directory.path.display().to_string(), bytes(directory.size)];
         removed.push((("-", Color::Red), cells));
     }
-    [symbol_rows(changed, style), symbol_rows(removed, style)].concat()
+    [
+        align_rows_with_symbols(changed, style),
+        align_rows_with_symbols(removed, style),
+    ]
+    .concat()
 }
 
-/// `Mirrored 4 packages of modules in DIR: 1 added (12.40 KiB), 3 already there (96.00 KiB)`; empty
-/// if errors prevented all of them.
-pub(crate) fn summary(
+/// `Mirrored 4 packages of modules in DIR: 1 added (12.40 KiB), 3 already there (96.00 KiB)`;
+/// `None` if errors prevented all of them.
+pub(crate) fn summary_line(
     mirrored: &MirroredModules,
     target: &MirrorTarget,
     is_dry_run: bool,
@@ -54,15 +58,15 @@ pub(crate) fn summary(
         }
         return Some("Nothing to mirror: the lock files of modules record no package".to_owned());
     }
-    let what = format!(
+    let all_packages = format!(
         "{} of modules in {}",
         count(modules.len(), "package"),
         printable(&target.to_string())
     );
     let is_unchanged = kept.len() == modules.len() && removed.is_empty();
     if is_unchanged && !mirrored.is_index_written && errors.is_empty() {
-        let kept_size = size(&kept).unwrap_or_default();
-        return Some(format!("Up to date: {what} ({})", bytes(kept_size)));
+        let kept_size = total_size(&kept).unwrap_or_default();
+        return Some(format!("Up to date: {all_packages} ({})", bytes(kept_size)));
     }
     let [verb, is_added, is_replaced, is_removed, is_written] = if is_dry_run {
         [
@@ -83,17 +87,17 @@ pub(crate) fn summary(
     };
     let removed_size = removed.iter().map(|directory| directory.size).sum();
     let mut parts = Vec::new();
-    for (number, words, total_size) in [
-        (added.len(), is_added, size(&added)),
-        (replaced.len(), is_replaced, size(&replaced)),
-        (kept.len(), "already there", size(&kept)),
+    for (number, words, size) in [
+        (added.len(), is_added, total_size(&added)),
+        (replaced.len(), is_replaced, total_size(&replaced)),
+        (kept.len(), "already there", total_size(&kept)),
         (removed.len(), is_removed, Some(removed_size)),
     ] {
         if number == 0 {
             continue;
         }
-        match total_size {
-            Some(total_size) => parts.push(format!("{number} {words} ({})", bytes(total_size))),
+        match size {
+            Some(size) => parts.push(format!("{number} {words} ({})", bytes(size))),
             None => parts.push(format!("{number} {words}")),
         }
     }
@@ -101,7 +105,7 @@ pub(crate) fn summary(
     if is_unchanged && mirrored.is_index_written {
         parts.push(is_written.to_owned());
     }
-    Some(format!("{verb} {what}: {}", parts.join(", ")))
+    Some(format!("{verb} {all_packages}: {}", parts.join(", ")))
 }
 
 /// The packages for which the mirror was changed in this way.
@@ -111,7 +115,10 @@ fn with_action(mirrored: &MirroredModules, action: MirrorAction) -> Vec<&Mirrore
 }
 
 /// The line about packages that a dry run did not fetch.
-pub(crate) fn not_checked(mirrored: &MirroredModules, is_dry_run: bool) -> Option<&'static str> {
+pub(crate) fn line_about_not_checked(
+    mirrored: &MirroredModules,
+    is_dry_run: bool,
+) -> Option<&'static str> {
     let mut modules = mirrored.modules.iter();
     let is_fetched = modules.any(|module| module.action != MirrorAction::Kept);
     let line = "Not checked: whether the packages to add can be fetched as they are locked";
@@ -123,6 +130,6 @@ pub(crate) fn not_checked(mirrored: &MirroredModules, is_dry_run: bool) -> Optio
 }
 
 /// The size of packages in bytes, if all sizes are known.
-fn size(modules: &[&MirroredModule]) -> Option<u64> {
+fn total_size(modules: &[&MirroredModule]) -> Option<u64> {
     modules.iter().map(|module| module.size).sum()
 }

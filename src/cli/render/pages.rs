@@ -7,7 +7,7 @@ const FINDINGS: &str = include_str!("../../../docs/findings.md");
 const ERRORS: &str = include_str!("../../../docs/errors.md");
 
 /// Returns the page of a code: its meaning and the next step, as a paragraph of Markdown.
-pub(crate) fn page(code: Code) -> &'static str {
+pub(crate) fn markdown(code: Code) -> &'static str {
     let (text, _) = document(code);
     let section = text
         .split_once(&heading(code))
@@ -31,7 +31,7 @@ pub(crate) fn class(code: Code) -> &'static str {
 
 /// Returns the questions for the reviewer of such a finding, as a sentence or more; `None` if only
 /// errors have the code.
-pub(crate) fn reviewer(code: Code) -> Option<&'static str> {
+pub(crate) fn reviewer_questions(code: Code) -> Option<&'static str> {
     let (_, questions) = chapter(code).1.split_once("\n**Reviewer: ask.** ")?;
     Some(questions.split("\n\n").next().unwrap_or(questions).trim())
 }
@@ -60,7 +60,7 @@ pub(crate) fn severity(code: Code) -> Option<Severity> {
 
 /// Returns the ways to let findings with this code through, a line each; `None` if only errors have
 /// the code.
-pub(crate) fn suppression(code: Code) -> Option<String> {
+pub(crate) fn suppression_list(code: Code) -> Option<String> {
     code.rule()?;
     let mut ways = Vec::new();
     if is_decided_by_policy(code) {

@@ -91,39 +91,39 @@ pub(crate) fn repeated_flags(
     command: &str,
     matches: &ArgMatches,
 ) -> Vec<RepeatedFlag> {
-    // A variable of the environment is still set for the next command.
-    let is_given = |id: &str| {
-        matches.try_contains_id(id).unwrap_or(false)
+    let mut given = Vec::new();
+    for (index, (id, by)) in REPEATED.iter().enumerate() {
+        // A variable of the environment is still set for the next command.
+        if matches.try_contains_id(id).unwrap_or(false)
             && matches.value_source(id) == Some(ValueSource::CommandLine)
-    };
-    let given: Vec<_> = REPEATED
-        .iter()
-        .enumerate()
-        .filter(|(_, (id, _))| is_given(id))
-        .collect();
+        {
+            given.push((index, id, by));
+        }
+    }
     if given.is_empty() {
         return Vec::new();
     }
 
     // Adds the flags of every command to each command.
     program.build();
-    let mut sorted = BTreeMap::new();
-    for (index, (id, by)) in given {
+    let mut by_place = BTreeMap::new();
+    for (index, id, by) in given {
         let Some(argument) = program
             .find_subcommand(command)
             .and_then(|command| argument_of(command, id))
         else {
             continue;
         };
-        let commands: Vec<_> = program
-            .get_subcommands()
-            .filter(|suggested| argument_of(suggested, id).is_some())
-            .map(|suggested| suggested.get_name().to_owned())
-            .filter(|suggested| by.includes(suggested, command))
-            .collect();
+        let mut commands = Vec::new();
+        for suggested in program.get_subcommands() {
+            let name = suggested.get_name();
+            if argument_of(suggested, id).is_some() && by.includes(name, command) {
+                commands.push(name.to_owned());
+            }
+        }
         for (position, value) in given_values(argument, matches) {
             let flag = RepeatedFlag {
-                flag: spelled(argument),
+                flag: spell_flag(argument),
                 value,
                 is_path: matches!(
                     *id,
@@ -134,15 +134,15 @@ pub(crate) fn repeated_flags(
             if flag.may_be_secret() {
                 continue;
             }
-            // A later value of a variable wins.
+            // Variables keep their order, because a later value of a variable wins.
             let place = match *id {
                 "variables" | "var_file" => (REPEATED.len(), position),
                 _ => (index, position),
             };
-            sorted.insert(place, flag);
+            by_place.insert(place, flag);
         }
     }
-    sorted.into_values().collect()
+    by_place.into_values().collect()
 }
 
 /// Returns the argument of a command with this name of clap.
@@ -153,7 +153,7 @@ fn argument_of<'a>(command: &'a Command, id: &str) -> Option<&'a Arg> {
 }
 
 /// Returns a flag as help spells it.
-fn spelled(argument: &Arg) -> String {
+fn spell_flag(argument: &Arg) -> String {
     match argument.get_long() {
         Some("platform") | None => "-p".to_owned(),
         Some(long) => format!("--{long}"),
@@ -214,18 +214,20 @@ impl RepeatedFlag {
         self.flag == "--offline"
     }
 
-    /// Returns the words for a command, none if it does not need the flag. `path` completes a
-    /// relative path.
-    pub(super) fn words(
+    /// Returns the flag and its value as words of a command with these arguments; none if the
+    /// command does not need or already has the flag. `complete_path` completes a relative path.
+    pub(super) fn words_for_command(
         &self,
         arguments: &[String],
-        path: impl Fn(&Path) -> PathBuf,
+        complete_path: impl Fn(&Path) -> PathBuf,
     ) -> Vec<String> {
         let command = arguments.first().map_or("", String::as_str);
-        // Neither has a configuration or a dialect that would matter.
-        let is_used = self.commands.iter().any(|repeats| repeats == command)
-            && !["explain", "login", "logout"].contains(&command);
-        if !is_used || arguments.contains(&self.flag) {
+        if !self.commands.iter().any(|repeats| repeats == command) || arguments.contains(&self.flag)
+        {
+            return Vec::new();
+        }
+        // These read no configuration, and no dialect would matter to them.
+        if ["explain", "login", "logout"].contains(&command) {
             return Vec::new();
         }
         // A repair reads no configuration.
@@ -240,19 +242,19 @@ impl RepeatedFlag {
         {
             return Vec::new();
         }
-        let value = self.value.as_ref().map(|value| {
-            if self.is_path {
-                path_argument(&path(Path::new(value)))
-            } else {
-                value.clone()
+        let mut words = vec![self.flag.clone()];
+        match &self.value {
+            Some(path) if self.is_path => {
+                words.push(path_argument(&complete_path(Path::new(path))));
             }
-        });
-        [self.flag.clone()].into_iter().chain(value).collect()
+            value => words.extend(value.clone()),
+        }
+        words
     }
 }
 
 /// Returns the flag of an option, with a value if it needs one.
-pub(super) fn flag(option: &RunOption) -> String {
+pub(super) fn flag_of_option(option: &RunOption) -> String {
     let flag = match option {
         RunOption::AnyAge => "--min-age 0d",
         RunOption::Offline => "--offline",
@@ -273,35 +275,35 @@ pub(super) fn flag(option: &RunOption) -> String {
     flag.to_owned()
 }
 
-/// Adds root modules and a dialect to the arguments of a command, and returns the directory in
-/// which to run it.
-pub(super) fn command(
+/// Adds root modules and a dialect to the arguments of a command. Also returns the directory in
+/// which to run it, if that is not the current one: the directory of the only root module.
+pub(super) fn with_root_modules(
     mut arguments: Vec<String>,
     roots: Option<&RootModules>,
     dialect: Option<Dialect>,
 ) -> (Option<&Path>, Vec<String>) {
-    let directory = match roots {
-        Some(RootModules::One { directory, .. }) => {
-            Some(&**directory).filter(|directory| !is_current(directory))
+    let mut run_in = None;
+    match roots {
+        Some(RootModules::One { directory, .. }) if !is_current(directory) => {
+            run_in = Some(directory.as_path());
         }
         Some(RootModules::Selected {
             paths, recursive, ..
         }) if takes_root_modules(&arguments) => {
-            let recursive = recursive.then(|| "-r".to_owned());
-            arguments.splice(
-                1..1,
-                recursive
-                    .into_iter()
-                    .chain(paths.iter().map(|path| path_argument(path))),
-            );
-            None
+            let mut selected = Vec::new();
+            if *recursive {
+                selected.push("-r".to_owned());
+            }
+            selected.extend(paths.iter().map(|path| path_argument(path)));
+            // They follow the name of the command.
+            arguments.splice(1..1, selected);
         }
-        _ => None,
-    };
+        _ => {}
+    }
     if let Some(dialect) = dialect {
         arguments.extend(["--dialect", dialect.name()].map(str::to_owned));
     }
-    (directory, arguments)
+    (run_in, arguments)
 }
 
 /// Whether a path is `.`, or the empty parent of a file name.
@@ -396,7 +398,7 @@ fn fetch_command(remote: &str, directory: &Path) -> Vec<String> {
 
 /// Whether the help is about a file of each of several root modules, and its commands take only
 /// one.
-pub(super) fn is_for_each(diagnostic: &Diagnostic) -> bool {
+pub(super) fn runs_in_each_root(diagnostic: &Diagnostic) -> bool {
     let is_unnamed = matches!(
         diagnostic.root_modules.as_deref(),
         Some(RootModules::Selected { paths, recursive: false, .. }) if paths.is_empty()
@@ -404,7 +406,7 @@ pub(super) fn is_for_each(diagnostic: &Diagnostic) -> bool {
     let is_for_one = |part: &HelpPart| match part {
         HelpPart::Remedy(remedy) => {
             matches!(remedy, Remedy::Merge { .. })
-                || is_unnamed && takes_root_modules(&arguments(remedy))
+                || is_unnamed && takes_root_modules(&own_command(remedy))
         }
         HelpPart::Text(_) | HelpPart::Exempt(_) => false,
     };
@@ -438,8 +440,7 @@ fn directories(diagnostic: &Diagnostic) -> &[PathBuf] {
 }
 
 /// Returns the words of a command of this program; none for other remedies.
-pub(super) fn arguments(remedy: &Remedy) -> Vec<String> {
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+pub(super) fn own_command(remedy: &Remedy) -> Vec<String> {
     match remedy {
         Remedy::Lock(LockRemedy {
             providers,
@@ -455,8 +456,8 @@ pub(super) fn arguments(remedy: &Remedy) -> Vec<String> {
             ];
             with_flags("lock", &flags, platforms.as_deref(), providers)
         }
-        Remedy::LockModules => words(&["lock", "--modules"]),
-        Remedy::RepairLockFile => words(&["lock", "--repair"]),
+        Remedy::LockModules => to_words(["lock", "--modules"]),
+        Remedy::RepairLockFile => to_words(["lock", "--repair"]),
         Remedy::Upgrade(UpgradeRemedy {
             providers,
             platforms,
@@ -481,11 +482,15 @@ pub(super) fn arguments(remedy: &Remedy) -> Vec<String> {
             None,
             &[path_argument(file)],
         ),
-        Remedy::Login { host } => words(&["login", host]),
-        Remedy::CheckLogin { host } => words(&["login", "--check", host]),
+        Remedy::Login { host } => to_words(["login", host]),
+        Remedy::CheckLogin { host } => to_words(["login", "--check", host]),
         Remedy::Run(arguments) => arguments.clone(),
         _ => Vec::new(),
     }
+}
+
+fn to_words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).into()
 }
 
 /// Returns the words of a command with the flags that are set. An empty list of platforms means

@@ -40,7 +40,7 @@ impl RepositoryPaths<'_> {
 
     /// The diagnostic as a run at the top of the repository has it, so that it is the same from
     /// every directory. Locations stay.
-    pub(crate) fn at_top(
+    pub(crate) fn diagnostic_at_top(
         &self,
         diagnostic: &Diagnostic,
         root: Option<&VerifiedRoot>,
@@ -51,15 +51,15 @@ impl RepositoryPaths<'_> {
         let rename = |path: &Path| self.text_relative_to_top(path);
         let renamings = renamings_of(diagnostic, root, &rename);
         let mut at_top = with_renamed_paths(diagnostic, root, &rename);
-        at_top.help = at_top.help.map(|help| self.help(&help, &renamings));
+        at_top.help = at_top.help.map(|help| self.help_at_top(&help, &renamings));
         at_top.root_modules = at_top
             .root_modules
-            .map(|roots| Box::new(self.root_modules(*roots)));
+            .map(|roots| Box::new(self.root_modules_at_top(*roots)));
         at_top
     }
 
     /// The same help with files relative to the top of the repository.
-    fn help(&self, help: &Help, renamings: &[Renaming]) -> Help {
+    fn help_at_top(&self, help: &Help, renamings: &[Renaming]) -> Help {
         let mut at_top = Help::default();
         for part in help.parts() {
             at_top = match part {
@@ -83,7 +83,7 @@ impl RepositoryPaths<'_> {
     }
 
     /// The same root modules, selected from the top of the repository.
-    fn root_modules(&self, roots: RootModules) -> RootModules {
+    fn root_modules_at_top(&self, roots: RootModules) -> RootModules {
         match roots {
             RootModules::One {
                 directory,

@@ -10,7 +10,7 @@ use provlock::provider::{ConstraintList, Dialect, Hash, HashScheme, Version};
 use serde::Serialize;
 
 use super::json::AsText;
-use super::style::{Color, Symbol, numbers};
+use super::style::{Color, Symbol, non_zero_numbers};
 
 /// One provider or module, before and after. Fields that are not for JSON are skipped.
 #[derive(Serialize)]
@@ -97,10 +97,10 @@ pub(crate) struct SchemeCounts {
 impl<'a> Row<'a> {
     /// The row of a provider, with its short name in the dialect.
     pub(crate) fn new(provider: &'a ProviderDiff, dialect: Dialect) -> Self {
-        let constraints = Change::of(provider, |entry| Some(AsText(&entry.constraints)));
+        let constraints = Change::between(provider, |entry| Some(AsText(&entry.constraints)));
         Self {
             constraints,
-            ..Self::of(provider, dialect)
+            ..Self::with_common_parts(provider, dialect)
         }
     }
 
@@ -108,16 +108,16 @@ impl<'a> Row<'a> {
     pub(crate) fn of_module(module: &'a EntryDiff<LockedModule>) -> Self {
         Self {
             package_replaced: module.package_replaced(),
-            constraints: Change::of(module, |entry| Some(AsText(&entry.constraints))),
-            source: Change::of(module, |entry| Some(&*entry.source)),
-            package: Change::of(module, |entry| Some(&*entry.package)),
-            ..Self::of(module, Dialect::default())
+            constraints: Change::between(module, |entry| Some(AsText(&entry.constraints))),
+            source: Change::between(module, |entry| Some(&*entry.source)),
+            package: Change::between(module, |entry| Some(&*entry.package)),
+            ..Self::with_common_parts(module, Dialect::default())
         }
     }
 
-    /// Parts that rows of providers and of modules have in common. Constraints, source and package
-    /// are left to the caller.
-    fn of<T: EntryKind>(entry: &'a EntryDiff<T>, dialect: Dialect) -> Self {
+    /// The row with the parts that providers and modules have in common. Constraints, source and
+    /// package are left to the caller.
+    fn with_common_parts<T: EntryKind>(entry: &'a EntryDiff<T>, dialect: Dialect) -> Self {
         // One warning about the replaced hashes is enough.
         let all_replaced = entry.hashes_replaced();
         let zh_replaced = if all_replaced {
@@ -129,7 +129,7 @@ impl<'a> Row<'a> {
             name: T::name(&entry.address, dialect),
             address: AsText(&entry.address),
             action: entry.change,
-            version: Change::of(entry, |entry| entry.version().map(AsText)),
+            version: Change::between(entry, |entry| entry.version().map(AsText)),
             version_change: entry.version_move(),
             constraints: Change::NONE,
             source: Change::NONE,
@@ -139,27 +139,31 @@ impl<'a> Row<'a> {
                 added: entry.hashes_added(),
                 removed: entry.hashes_removed(),
             },
-            hash_counts: Change::of(entry, |entry| Some(SchemeCounts::of(entry.hashes()))),
+            hash_counts: Change::between(entry, |entry| Some(SchemeCounts::count(entry.hashes()))),
             hashes_replaced: all_replaced || zh_replaced.is_some(),
             zh_replaced,
         }
     }
 
-    /// Text if hashes or a package were replaced under the same version: the release was replaced,
-    /// or the file was edited.
-    pub(crate) fn replaced(&self) -> Option<String> {
+    /// Returns a warning if hashes or a package were replaced under the same version: the release
+    /// was replaced, or the file was edited. Otherwise `None`.
+    pub(crate) fn warning_if_replaced(&self) -> Option<String> {
         if self.package_replaced {
-            let what = if self.version.old.is_some() {
+            let kept_part = if self.version.old.is_some() {
                 "version"
             } else {
                 "source"
             };
-            return Some(format!("package replaced under the same {what}"));
+            return Some(format!("package replaced under the same {kept_part}"));
         }
-        let number = self.zh_replaced.map(|removed| format!("{removed} zh"));
-        let hashes = number.unwrap_or_else(|| "hashes".to_owned());
-        self.hashes_replaced
-            .then(|| format!("{hashes} replaced under the same version"))
+        if !self.hashes_replaced {
+            return None;
+        }
+        let hashes = match self.zh_replaced {
+            Some(removed) => format!("{removed} zh"),
+            None => "hashes".to_owned(),
+        };
+        Some(format!("{hashes} replaced under the same version"))
     }
 
     pub(crate) fn keeps_version(&self) -> bool {
@@ -177,21 +181,22 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Number of hashes of an entry, or the change of the number; for the same version also its
-    /// direction.
-    pub(crate) fn hash_changes(&self) -> Option<String> {
+    /// `h1 2 → 3, zh 15 added, 15 removed`: the changes of the numbers of hashes; for a new entry
+    /// their numbers. `None` without changes, and for a removed entry.
+    pub(crate) fn hash_changes_in_words(&self) -> Option<String> {
         let (old, new) = match (self.hash_counts.old, self.hash_counts.new) {
             (Some(old), Some(new)) => (old.by_scheme(), new.by_scheme()),
             (None, Some(new)) => return Some(new.to_string()),
             (_, None) => return None,
         };
-        let added = SchemeCounts::of(self.hashes.added.iter().copied()).by_scheme();
-        let removed = SchemeCounts::of(self.hashes.removed.iter().copied()).by_scheme();
+        let added = SchemeCounts::count(self.hashes.added.iter().copied()).by_scheme();
+        let removed = SchemeCounts::count(self.hashes.removed.iter().copied()).by_scheme();
         let mut changes = Vec::new();
         for (index, (before, name)) in old.into_iter().enumerate() {
-            let after = new[index].0;
-            let added = added[index].0;
-            let removed = removed[index].0;
+            let (after, _) = new[index];
+            let (added, _) = added[index];
+            let (removed, _) = removed[index];
+            // Of a new version, all hashes are new.
             if self.keeps_version() && added > 0 && removed > 0 {
                 changes.push(format!("{name} {added} added, {removed} removed"));
             } else if before != after {
@@ -221,7 +226,10 @@ impl<T: Copy + PartialEq> Change<T> {
         new: None,
     };
 
-    fn of<'a, E: EntryKind>(entry: &'a EntryDiff<E>, value: impl Fn(&'a E) -> Option<T>) -> Self {
+    fn between<'a, E: EntryKind>(
+        entry: &'a EntryDiff<E>,
+        value: impl Fn(&'a E) -> Option<T>,
+    ) -> Self {
         Self {
             old: entry.old.as_deref().and_then(&value),
             new: entry.new.as_deref().and_then(&value),
@@ -235,7 +243,7 @@ impl<T: Copy + PartialEq> Change<T> {
 }
 
 impl SchemeCounts {
-    pub(crate) fn of<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> Self {
+    pub(crate) fn count<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> Self {
         let mut counts = Self {
             h1: 0,
             zh: 0,
@@ -260,7 +268,7 @@ impl SchemeCounts {
 /// `2 h1, 15 zh`
 impl std::fmt::Display for SchemeCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let counts = numbers(self.by_scheme());
+        let counts = non_zero_numbers(self.by_scheme());
         f.write_str(if counts.is_empty() {
             "no hashes"
         } else {

@@ -19,13 +19,13 @@ const NOT_CHECKED: &str = "not-checked";
 
 /// Returns a log with one run. A failure is a notification, and the run is then not successful.
 pub(crate) fn log(verification: Verification<'_>) -> String {
-    let (errors, findings): (Vec<_>, Vec<_>) = Issue::all(verification)
+    let (failures, findings): (Vec<_>, Vec<_>) = Issue::all(verification)
         .into_iter()
         .partition(|issue| issue.is_failure);
-    let mut results: Vec<_> = findings.iter().map(result).collect();
+    let mut results: Vec<_> = findings.iter().map(result_object).collect();
     add_fingerprints(&mut results);
-    let not_checked = verification.not_checked();
-    let mut notifications: Vec<_> = errors.iter().map(failure).collect();
+    let not_checked = verification.lines_about_not_checked();
+    let mut notifications: Vec<_> = failures.iter().map(notification_object).collect();
     notifications.extend(not_checked.iter().map(|line| {
         json!({ "level": "note", "message": { "text": line }, "descriptor": { "id": NOT_CHECKED } })
     }));
@@ -34,10 +34,10 @@ pub(crate) fn log(verification: Verification<'_>) -> String {
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{
-            "tool": { "driver": driver(env!("CARGO_PKG_REPOSITORY")) },
+            "tool": { "driver": driver_object(env!("CARGO_PKG_REPOSITORY")) },
             "columnKind": "unicodeCodePoints",
             "invocations": [{
-                "executionSuccessful": errors.is_empty(),
+                "executionSuccessful": failures.is_empty(),
                 "startTimeUtc": run.time(),
                 "toolExecutionNotifications": notifications,
             }],
@@ -54,23 +54,23 @@ pub(crate) fn log(verification: Verification<'_>) -> String {
 }
 
 /// Returns the notification about a reason why something was not checked.
-fn failure(error: &Issue) -> Value {
+fn notification_object(error: &Issue) -> Value {
     json!({
         "level": "error",
         "message": { "text": error.lines().join("\n") },
         "descriptor": { "id": error.code.as_str() },
-        "locations": location(error).iter().collect::<Vec<_>>(),
+        "locations": first_location(error).iter().collect::<Vec<_>>(),
     })
 }
 
 /// The program with its rules. Its page is omitted while the address of the repository is unknown.
-fn driver(repository: &str) -> Value {
+fn driver_object(repository: &str) -> Value {
     let version = env!("CARGO_PKG_VERSION");
     let mut driver = json!({
         "name": "provlock",
         "version": version,
         "semanticVersion": version,
-        "rules": Code::FINDINGS.iter().map(|code| rule(*code)).collect::<Vec<_>>(),
+        "rules": Code::FINDINGS.iter().map(|code| rule_object(*code)).collect::<Vec<_>>(),
     });
     if !repository.is_empty() {
         driver["informationUri"] = repository.into();
@@ -107,8 +107,8 @@ fn add_fingerprints(results: &mut [Value]) {
     }
 }
 
-fn rule(code: Code) -> Value {
-    let page = pages::page(code);
+fn rule_object(code: Code) -> Value {
+    let page = pages::markdown(code);
     // The first paragraph says what it means; there are many rules in each report.
     let (meaning, _) = page.split_once("\n\n").unwrap_or((page, ""));
     let mut rule = json!({
@@ -140,40 +140,40 @@ fn security_severity(code: Code) -> Option<&'static str> {
 }
 
 /// The `result` object of an issue.
-fn result(issue: &Issue) -> Value {
-    let related = |position: &Position| {
-        let mut related = json!({ "physicalLocation": place(position) });
+fn result_object(issue: &Issue) -> Value {
+    let mut related = Vec::new();
+    for position in issue.positions.iter().skip(1) {
+        let mut location = json!({ "physicalLocation": physical_location(position) });
         if !position.text.is_empty() {
-            related["message"] = json!({ "text": position.text });
+            location["message"] = json!({ "text": position.text });
         }
-        related
-    };
-    let index = Code::FINDINGS.iter().position(|code| *code == issue.code);
+        related.push(location);
+    }
     let mut result = json!({
         "ruleId": issue.code.as_str(),
         "level": issue.severity.to_string(),
         "message": { "text": issue.lines().join("\n") },
-        "locations": location(issue).iter().collect::<Vec<_>>(),
-        "relatedLocations": issue.positions.iter().skip(1).map(related).collect::<Vec<_>>(),
+        "locations": first_location(issue).iter().collect::<Vec<_>>(),
+        "relatedLocations": related,
         "partialFingerprints": { "provlock/v1": issue.identity.fingerprint },
     });
     // Only codes of findings are in the list of rules.
-    if let Some(index) = index {
+    if let Some(index) = Code::FINDINGS.iter().position(|code| *code == issue.code) {
         result["ruleIndex"] = index.into();
     }
     result
 }
 
 /// Returns the first position, or the file that represents it.
-fn location(issue: &Issue) -> Option<Value> {
+fn first_location(issue: &Issue) -> Option<Value> {
     let place = match issue.positions.first() {
-        Some(position) => place(position),
+        Some(position) => physical_location(position),
         None => json!({ "artifactLocation": { "uri": uri(issue.file.as_ref()?) } }),
     };
     Some(json!({ "physicalLocation": place }))
 }
 
-fn place(
+fn physical_location(
     Position {
         path, start, end, ..
     }: &Position,
@@ -201,10 +201,10 @@ mod tests {
 
     #[test]
     fn the_driver_has_its_version_and_page() {
-        let driver = driver("https://github.com/acme/locks");
+        let driver = driver_object("https://github.com/acme/locks");
         assert_eq!(driver["version"], env!("CARGO_PKG_VERSION"));
         assert_eq!(driver["informationUri"], "https://github.com/acme/locks");
-        assert!(super::driver("").get("informationUri").is_none());
+        assert!(super::driver_object("").get("informationUri").is_none());
     }
 
     #[test]

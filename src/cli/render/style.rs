@@ -52,10 +52,13 @@ pub(crate) type Symbol = (&'static str, Color);
 
 /// Returns rows in columns, each behind its symbol. A row that is wider than the terminal is
 /// wrapped between words.
-pub(crate) fn symbol_rows(rows: Vec<(Symbol, Vec<String>)>, style: TextStyle) -> Vec<String> {
+pub(crate) fn align_rows_with_symbols(
+    rows: Vec<(Symbol, Vec<String>)>,
+    style: TextStyle,
+) -> Vec<String> {
     let (symbols, rows): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
     let mut lines = Vec::new();
-    for ((symbol, color), row) in symbols.into_iter().zip(columns(&rows)) {
+    for ((symbol, color), row) in symbols.into_iter().zip(align_in_columns(&rows)) {
         let line = format!("  {} {row}", paint(style.color, color, symbol));
         match style.columns {
             Some(width) => lines.extend(wrapped(&line, width).lines().map(str::to_owned)),
@@ -66,7 +69,7 @@ pub(crate) fn symbol_rows(rows: Vec<(Symbol, Vec<String>)>, style: TextStyle) ->
 }
 
 /// Wraps lines between words; a longer word stays whole.
-pub(crate) fn wrapping<'a>(width: usize) -> Options<'a> {
+pub(crate) fn wrap_options<'a>(width: usize) -> Options<'a> {
     Options::new(width)
         .subsequent_indent("    ")
         .word_splitter(WordSplitter::NoHyphenation)
@@ -75,12 +78,12 @@ pub(crate) fn wrapping<'a>(width: usize) -> Options<'a> {
 
 /// A line that is wrapped between words if it is longer than `width`.
 pub(crate) fn wrapped(line: &str, width: usize) -> String {
-    textwrap::fill(line, wrapping(width))
+    textwrap::fill(line, wrap_options(width))
 }
 
 /// Returns rows with the same number of cells as lines in columns. A column without any text takes
 /// no room. The text of cells is made printable.
-pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
+pub(crate) fn align_in_columns(rows: &[Vec<String>]) -> Vec<String> {
     let mut printable_rows = Vec::with_capacity(rows.len());
     let mut widths: Vec<usize> = Vec::new();
     for row in rows {
@@ -106,7 +109,7 @@ pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
 }
 
 /// Groups values by their keys, in the order of the first value of each.
-pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
+pub(crate) fn group_by_key<K: Clone + Eq + Hash, T>(
     items: impl IntoIterator<Item = (K, T)>,
 ) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
@@ -122,7 +125,7 @@ pub(crate) fn group_by<K: Clone + Eq + Hash, T>(
 }
 
 /// `2 errors and 1 warning`: the counts that are not zero.
-pub(crate) fn counted<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> String {
+pub(crate) fn non_zero_counts<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> String {
     let mut counts = Vec::new();
     for (number, noun) in parts {
         if number > 0 {
@@ -133,7 +136,7 @@ pub(crate) fn counted<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> 
 }
 
 /// `3 added, 1 changed`: the counts that are not zero.
-pub(crate) fn numbers<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> String {
+pub(crate) fn non_zero_numbers<'a>(parts: impl IntoIterator<Item = (usize, &'a str)>) -> String {
     let mut counts = Vec::new();
     for (number, what) in parts {
         if number > 0 {

@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::foreign::safe_line;
-use super::style::{Color, Symbol, TextStyle, columns, count, symbol_rows, wrapped, wrapping};
+use super::style::{
+    Color, Symbol, TextStyle, align_in_columns, align_rows_with_symbols, count, wrap_options,
+    wrapped,
+};
 
 /// Rows below the names of their columns.
 pub(crate) struct Table {
@@ -49,14 +52,13 @@ struct Layout {
 }
 
 impl TableRow {
-    /// The cells of these columns, line by line.
-    fn lines(&self, columns: &[usize]) -> Vec<Vec<String>> {
-        let cells = columns.iter().map(|column| &self.cells[*column]);
-        let height = cells
-            .map(|cell| cell.pieces.len())
-            .max()
-            .unwrap_or(0)
-            .max(1);
+    /// The cells of these columns, line by line. A repeated first cell is empty.
+    fn lines_of_columns(&self, columns: &[usize]) -> Vec<Vec<String>> {
+        // A row without any text still has a line.
+        let mut height = 1;
+        for &column in columns {
+            height = height.max(self.cells[column].pieces.len());
+        }
         let mut lines = Vec::new();
         for number in 0..height {
             let mut line = Vec::new();
@@ -65,7 +67,7 @@ impl TableRow {
                 line.push(if is_repeated {
                     String::new()
                 } else {
-                    self.cells[column].line(number)
+                    self.cells[column].piece_text(number)
                 });
             }
             lines.push(line);
@@ -81,7 +83,7 @@ impl Piece {
             return escape(&self.text());
         };
         let meter = format!("<meter max=\"{most}\" value=\"{}\"></meter>", names.len());
-        meter + &details(names.iter().map(|name| escape(name)))
+        meter + &unfolding_names(names.iter().map(|name| escape(name)))
     }
 
     fn text(&self) -> Cow<'_, str> {
@@ -96,7 +98,7 @@ impl Piece {
     fn markdown(&self) -> String {
         match self {
             Self::Strong(text) => format!("**{text}**"),
-            Self::Foreign(text) => code(text).replace('|', "\\|"),
+            Self::Foreign(text) => code_span(text).replace('|', "\\|"),
             Self::Own(_) | Self::RootModules(_) => self.text().into_owned(),
         }
     }
@@ -132,9 +134,10 @@ impl Cell {
             .join("; ")
     }
 
-    fn line(&self, line: usize) -> String {
+    /// The text of a piece; empty if there are fewer.
+    fn piece_text(&self, index: usize) -> String {
         self.pieces
-            .get(line)
+            .get(index)
             .map(|piece| piece.text().into_owned())
             .unwrap_or_default()
     }
@@ -166,19 +169,19 @@ impl Table {
             .rows
             .iter()
             .filter_map(|row| Some((row.symbol?, row.cells.iter().map(Cell::joined).collect())));
-        symbol_rows(rows.collect(), style)
+        align_rows_with_symbols(rows.collect(), style)
     }
 
     /// Draws rows as text in columns below the header. The columns `below` are omitted if they have
     /// no text, and move below their rows, in this order, until no line is longer than `width`.
     pub(crate) fn text(&self, below: &[&str], width: usize) -> String {
         for number in 0..below.len() {
-            let layout = self.layout(below, &below[..number], width);
+            let layout = self.draw_with_columns_below(below, &below[..number], width);
             if layout.longest_line <= width {
                 return layout.text;
             }
         }
-        let layout = self.layout(below, below, width);
+        let layout = self.draw_with_columns_below(below, below, width);
         if layout.longest_line <= width {
             return layout.text;
         }
@@ -191,8 +194,9 @@ impl Table {
         text
     }
 
-    /// Draws rows with the columns `below` under each.
-    fn layout(&self, optional: &[&str], below: &[&str], width: usize) -> Layout {
+    /// Draws rows with the texts of the columns `below` under each. Columns that are `optional` and
+    /// have no text are omitted.
+    fn draw_with_columns_below(&self, optional: &[&str], below: &[&str], width: usize) -> Layout {
         let mut columns_beside = Vec::new();
         for (column, name) in self.header.iter().enumerate() {
             let is_omitted = optional.contains(name) && !self.has_text(column);
@@ -206,16 +210,16 @@ impl Table {
             .map(|column| self.header[*column].to_owned())
             .collect();
         let mut lines = vec![header];
-        // Texts that follow each of the lines.
-        let mut following = vec![Vec::new()];
+        // Texts below each of the lines. Only the last line of a row has any.
+        let mut texts_below = vec![Vec::new()];
         for row in &self.rows {
-            lines.extend(row.lines(&columns_beside));
-            following.resize(lines.len() - 1, Vec::new());
-            following.push(self.texts_below(row, below, width));
+            lines.extend(row.lines_of_columns(&columns_beside));
+            texts_below.resize(lines.len() - 1, Vec::new());
+            texts_below.push(self.texts_below(row, below, width));
         }
 
         let mut layout = Layout::default();
-        for (line, texts) in columns(&lines).into_iter().zip(following) {
+        for (line, texts) in align_in_columns(&lines).into_iter().zip(texts_below) {
             layout.longest_line = layout.longest_line.max(line.chars().count());
             layout.text.push_str(&line);
             layout.text.push('\n');
@@ -240,7 +244,7 @@ impl Table {
         }
         texts.extend(row.cells.iter().filter_map(|cell| cell.page.clone()));
 
-        let wrap = wrapping(width).initial_indent("  ");
+        let wrap = wrap_options(width).initial_indent("  ");
         texts
             .iter()
             .map(|text| textwrap::fill(&safe_line(text), &wrap))
@@ -315,7 +319,7 @@ impl Table {
 }
 
 /// The number of root modules, which unfolds to their names, which are safe.
-pub(crate) fn details(names: impl Iterator<Item = String>) -> String {
+pub(crate) fn unfolding_names(names: impl Iterator<Item = String>) -> String {
     let names: Vec<_> = names.collect();
     format!(
         "<details><summary>{}</summary>{}</details>\n",
@@ -337,7 +341,7 @@ fn capitalized(name: &str) -> String {
 const MOST_BACKTICKS: usize = 8;
 
 /// A code span between more backticks than the text has in a row (`CommonMark` 0.31, section 6.1).
-pub(crate) fn code(text: &str) -> String {
+pub(crate) fn code_span(text: &str) -> String {
     let text = safe_line(text);
     if text.is_empty() {
         return text;
@@ -374,9 +378,9 @@ mod tests {
 
     #[test]
     fn text_from_a_file_cannot_leave_its_code_span() {
-        assert_eq!(code("~> 5.0"), "`~> 5.0`");
-        assert_eq!(code("a`b``c"), "```a`b``c```");
-        assert_eq!(code("`a"), "`` `a ``");
+        assert_eq!(code_span("~> 5.0"), "`~> 5.0`");
+        assert_eq!(code_span("a`b``c"), "```a`b``c```");
+        assert_eq!(code_span("`a"), "`` `a ``");
         assert_eq!(Cell::foreign("a|b").markdown(), "`a\\|b`");
         assert_eq!(Cell::foreign("").markdown(), "");
         assert_eq!(
@@ -384,9 +388,9 @@ mod tests {
             "<code>a&#92;&#124;&#60;b</code>"
         );
         assert_eq!(
-            code(&format!("<{}", "`".repeat(9))),
+            code_span(&format!("<{}", "`".repeat(9))),
             format!("<code>&#60;{}</code>", "&#96;".repeat(9))
         );
-        assert_eq!(code("a\n# b\u{202e}"), "`a\\n# b\\u{202e}`");
+        assert_eq!(code_span("a\n# b\u{202e}"), "`a\\n# b\\u{202e}`");
     }
 }

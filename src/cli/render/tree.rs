@@ -4,10 +4,10 @@ use provlock::provider::Dialect;
 
 use super::foreign::safe_line;
 use super::json::{AsText, Place, RequiredProvider, RequiringModule};
-use super::style::columns;
+use super::style::align_in_columns;
 
 /// All trees, separated by blank lines.
-pub(crate) fn text(trees: &[RequiredProvider<'_>], dialect: Dialect) -> String {
+pub(crate) fn draw_trees(trees: &[RequiredProvider<'_>], dialect: Dialect) -> String {
     let texts: Vec<_> = trees.iter().map(|tree| one(tree, dialect)).collect();
     texts.join("\n")
 }
@@ -23,7 +23,7 @@ fn one(tree: &RequiredProvider<'_>, dialect: Dialect) -> String {
     if let Some(key) = &tree.signed_by {
         lines.push(format!("signed by {key}"));
     }
-    lines.extend(columns(&rows));
+    lines.extend(align_in_columns(&rows));
     lines.join("\n") + "\n"
 }
 

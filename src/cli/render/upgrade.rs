@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::foreign::safe_line;
 use super::json::Place;
-use super::style::{count, counted, joined_with_and};
+use super::style::{count, joined_with_and, non_zero_counts};
 use super::table::{Cell, Piece, Table, TableRow};
 
 /// Text about the upgrade of a root module.
@@ -109,7 +109,7 @@ impl PlanText {
 }
 
 /// Groups the moves of root modules by their texts and constraints, wherever the constraints are
-/// written.
+/// written. Providers and modules that neither move nor are held back are omitted.
 pub(crate) fn group_moves<'a>(
     plans: impl Iterator<Item = (&'a Path, &'a PlanText)>,
 ) -> Vec<MoveGroup<'a>> {
@@ -120,7 +120,11 @@ pub(crate) fn group_moves<'a>(
                 continue;
             }
             let texts = [&row.name, row.allowed(), &row.planned.newest.text];
-            let constraints: Vec<_> = row.constraints.iter().map(|one| &one.text).collect();
+            let constraints: Vec<_> = row
+                .constraints
+                .iter()
+                .map(|constraint| &constraint.text)
+                .collect();
             let key = (
                 row.planned.is_of_module(),
                 texts,
@@ -144,11 +148,12 @@ pub(crate) fn table(groups: &[MoveGroup<'_>], width: usize) -> String {
 }
 
 /// Returns the groups that can move as a table with a number for each.
-pub(crate) fn choices(groups: &[&MoveGroup<'_>], width: usize) -> String {
+pub(crate) fn numbered_table(groups: &[&MoveGroup<'_>], width: usize) -> String {
     let mut rows = Vec::new();
     let mut modules = 0;
     for (index, group) in groups.iter().enumerate() {
-        let mut row = group.row(true);
+        let with_roots = true;
+        let mut row = group.table_row(with_roots);
         row.cells.insert(0, Cell::own((index + 1).to_string()));
         rows.push(row);
         if group.first.planned.is_of_module() {
@@ -162,7 +167,8 @@ pub(crate) fn choices(groups: &[&MoveGroup<'_>], width: usize) -> String {
     } else {
         "name"
     };
-    let mut header = column_names(subject, true);
+    let with_roots = true;
+    let mut header = column_names(subject, with_roots);
     header.insert(0, "#");
     Table { header, rows }.text(&BELOW, width)
 }
@@ -174,7 +180,7 @@ pub(crate) fn make_tables(groups: &[MoveGroup<'_>], with_roots: bool) -> Vec<Tab
         let mut rows = Vec::new();
         for group in groups {
             if group.first.planned.is_of_module() == is_of_modules {
-                rows.push(group.row(with_roots));
+                rows.push(group.table_row(with_roots));
             }
         }
         if !rows.is_empty() {
@@ -206,11 +212,11 @@ fn draw(tables: &[Table], width: usize) -> String {
 
 /// `acme/gamma is held back from 2.0.0 by main.tf:4  ~> 1.0`, for each provider whose reason is
 /// known.
-pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
+pub(crate) fn lines_about_held_back_providers(groups: &[MoveGroup<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     for group in groups {
         let MoveText { name, planned, .. } = group.first;
-        let reasons = group.reasons();
+        let reasons = group.reasons_in_words();
         if planned.is_of_module() || reasons.is_empty() {
             continue;
         }
@@ -223,15 +229,20 @@ pub(crate) fn reasons(groups: &[MoveGroup<'_>]) -> Vec<String> {
     lines
 }
 
-/// Counts the providers and modules that are held back, as in `2 providers and 1 module`; `None` if
-/// there are none. Also returns whether modules are among them.
-///
-/// With `by_own_constraints`, counts only providers and modules that are held back by constraints
-/// that can be rewritten.
-pub(crate) fn held_back(
+/// Providers and modules that are held back.
+pub(crate) struct HeldBack {
+    /// `2 providers and 1 module`
+    pub(crate) numbers: String,
+    pub(crate) has_modules: bool,
+}
+
+/// Counts the providers and modules that are held back; `None` if there are none. With
+/// `by_own_constraints`, counts only providers and modules held back by constraints that
+/// can be rewritten.
+pub(crate) fn count_held_back(
     groups: &[MoveGroup<'_>],
     by_own_constraints: bool,
-) -> Option<(String, bool)> {
+) -> Option<HeldBack> {
     let mut providers = BTreeSet::new();
     let mut modules = BTreeSet::new();
     for (_, row) in groups.iter().flat_map(|group| &group.all) {
@@ -243,11 +254,14 @@ pub(crate) fn held_back(
             module @ Subject::Module { .. } => _ = modules.insert(module),
         }
     }
-    let what = counted([(providers.len(), "provider"), (modules.len(), "module")]);
-    if what.is_empty() {
+    let numbers = non_zero_counts([(providers.len(), "provider"), (modules.len(), "module")]);
+    if numbers.is_empty() {
         return None;
     }
-    Some((what, !modules.is_empty()))
+    Some(HeldBack {
+        numbers,
+        has_modules: !modules.is_empty(),
+    })
 }
 
 impl MoveText {
@@ -269,7 +283,7 @@ impl MoveText {
         Self {
             name,
             planned: Move {
-                // These keep their files in memory, so only their texts stay.
+                // Locations keep their files in memory, so only the texts above stay.
                 held_back_by: Vec::new(),
                 ..planned.clone()
             },
@@ -286,7 +300,8 @@ impl MoveText {
         }
     }
 
-    /// Returns the reason other than a constraint that holds a provider or a module back.
+    /// Returns the reason other than a constraint that holds a provider or a module back; `None` if
+    /// a constraint does, or nothing.
     fn other_reason(&self) -> Option<&'static str> {
         if !self.constraints.is_empty() || !self.planned.is_held_back() {
             return None;
@@ -327,8 +342,9 @@ impl MoveGroup<'_> {
         moves
     }
 
-    /// Name, versions, the change between them, and, if `with_roots`, the root modules.
-    fn row(&self, with_roots: bool) -> TableRow {
+    /// Returns the row of a table: name, versions, the change between them, and, if `with_roots`,
+    /// the root modules.
+    fn table_row(&self, with_roots: bool) -> TableRow {
         let Move {
             selected,
             newest,
@@ -362,7 +378,7 @@ impl MoveGroup<'_> {
             }
         }
         let mut change = String::new();
-        if let Some(version_change) = self.change() {
+        if let Some(version_change) = self.greatest_change() {
             change = version_change.to_string();
         }
         let mut released = String::new();
@@ -383,7 +399,9 @@ impl MoveGroup<'_> {
                 all => Cell::own(all.len().to_string()),
             });
         }
-        cells.push(Cell::new(self.reasons().into_iter().map(Piece::Foreign)));
+        cells.push(Cell::new(
+            self.reasons_in_words().into_iter().map(Piece::Foreign),
+        ));
         TableRow {
             cells,
             ..TableRow::default()
@@ -391,7 +409,7 @@ impl MoveGroup<'_> {
     }
 
     /// Greatest change from a locked version to the chosen one, if one changes.
-    fn change(&self) -> Option<VersionMove> {
+    fn greatest_change(&self) -> Option<VersionMove> {
         let selected = self.first.planned.selected.version.as_ref()?;
         let mut changes = Vec::new();
         for (_, row) in &self.all {
@@ -405,9 +423,9 @@ impl MoveGroup<'_> {
         changes.into_iter().min_by_key(|change| change.step)
     }
 
-    /// Reasons that hold it back: constraints with their position in the first root module, and the
-    /// number of other positions with the same constraint.
-    fn reasons(&self) -> Vec<String> {
+    /// Returns the reasons that hold it back: constraints with their position in the first root
+    /// module, and the number of other positions with the same constraint.
+    fn reasons_in_words(&self) -> Vec<String> {
         let mut reasons = Vec::new();
         for (index, constraint) in self.first.constraints.iter().enumerate() {
             let HoldingText { text, position, .. } = constraint;
@@ -530,7 +548,7 @@ impl EditText {
     }
 }
 
-pub(crate) fn edit_texts(edits: &[ConstraintEdit]) -> impl Iterator<Item = EditText> {
+pub(crate) fn texts_of_edits(edits: &[ConstraintEdit]) -> impl Iterator<Item = EditText> {
     edits.iter().map(|edit| {
         // The comment after a source is part of the edit, but not the closing quote before it.
         let Location { file, span } = &edit.location;

@@ -9,14 +9,14 @@ use provlock::diagnostic::{Code, Diagnostic, Severity};
 use provlock::project::{Coverage, DialectReason, VerifiedRoot};
 use provlock::settings::PlatformSelection;
 
-use super::causes::{Many, by_cause};
+use super::causes::{SeveralRoots, one_per_cause};
 use super::coverage::{self, noun};
 use super::diagnostics;
-use super::foreign::capped;
+use super::foreign::with_limited_length;
 use super::help::Invocation;
 use super::repository_paths::RepositoryPaths;
 use super::run_facts::RunFacts;
-use super::style::{TextStyle, count, counted, joined_with_and};
+use super::style::{TextStyle, count, joined_with_and, non_zero_counts};
 
 /// Findings and failures of a run, with the values that formats need.
 #[derive(Clone, Copy)]
@@ -37,38 +37,41 @@ pub(crate) struct Verification<'a> {
 
 impl<'a> Verification<'a> {
     /// All findings, each with its root module, if it is about one.
-    pub(crate) fn all(self) -> impl Iterator<Item = (Option<&'a VerifiedRoot>, &'a Diagnostic)> {
-        let of_roots = self.roots.iter().flat_map(|root| {
-            root.findings
-                .iter()
-                .map(move |finding| (Some(root), finding))
-        });
-        self.findings
-            .iter()
-            .map(|finding| (None, finding))
-            .chain(of_roots)
+    pub(crate) fn all_findings(
+        self,
+    ) -> impl Iterator<Item = (Option<&'a VerifiedRoot>, &'a Diagnostic)> {
+        let mut findings = Vec::new();
+        for finding in self.findings {
+            findings.push((None, finding));
+        }
+        for root in self.roots {
+            for finding in &root.findings {
+                findings.push((Some(root), finding));
+            }
+        }
+        findings.into_iter()
     }
 
     /// Lines about everything that was not checked, for reports. They are there after errors, too.
-    pub(crate) fn not_checked(self) -> Vec<String> {
-        let mut lines = not_checked(self.roots, self.run.is_online);
-        lines.extend(coverage::not_checked(self.coverage));
+    pub(crate) fn lines_about_not_checked(self) -> Vec<String> {
+        let mut lines = lines_about_not_checked(self.roots, self.run.is_online);
+        lines.extend(coverage::lines_about_not_checked(self.coverage));
         for line in &mut lines {
-            *line = capped(&self.invocation.secrets.redact(line));
+            *line = with_limited_length(&self.invocation.secrets.redact(line));
         }
         lines
     }
 
     /// Number of findings with a severity, the same in every format.
-    pub(crate) fn number(self, severity: Severity) -> usize {
-        self.all()
+    pub(crate) fn number_of(self, severity: Severity) -> usize {
+        self.all_findings()
             .filter(|(_, finding)| finding.severity == severity)
             .count()
     }
 
     /// `2 errors and 1 warning`; empty without findings.
-    pub(crate) fn numbers(self) -> String {
-        let findings: Vec<_> = self.all().map(|(_, finding)| finding).collect();
+    pub(crate) fn numbers_in_words(self) -> String {
+        let findings: Vec<_> = self.all_findings().map(|(_, finding)| finding).collect();
         numbers_in_words(&findings)
     }
 
@@ -85,11 +88,11 @@ impl<'a> Verification<'a> {
 pub(crate) fn findings_as_text(
     verification: Verification<'_>,
     least: Severity,
-    many: Option<Many<'_>>,
+    several: Option<SeveralRoots<'_>>,
     style: TextStyle,
 ) -> String {
     let texts = diagnostics::render_all(
-        &causes(verification, least, many, style.verbose),
+        &findings_by_cause(verification, least, several, style.verbose),
         verification.invocation,
         style,
     );
@@ -100,19 +103,19 @@ pub(crate) fn findings_as_text(
 }
 
 /// The findings with at least this severity, each cause once.
-pub(crate) fn causes(
+pub(crate) fn findings_by_cause(
     verification: Verification<'_>,
     least: Severity,
-    many: Option<Many<'_>>,
-    all: bool,
+    several: Option<SeveralRoots<'_>>,
+    names_all_roots: bool,
 ) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for (root, finding) in verification.all() {
+    for (root, finding) in verification.all_findings() {
         if finding.severity >= least {
             findings.push((root.map(|root| &*root.path), finding));
         }
     }
-    by_cause(findings, many, all)
+    one_per_cause(findings, several, names_all_roots)
 }
 
 /// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`, and a line for each
@@ -183,26 +186,24 @@ pub(crate) fn dialect_reason_in_words(reason: DialectReason) -> &'static str {
 /// `2 errors and 1 warning in .terraform.lock.hcl`; `None` without findings.
 pub(crate) fn summary_line(verification: Verification<'_>) -> Option<String> {
     let mut files = BTreeSet::new();
-    for (root, finding) in verification.all() {
+    for (root, finding) in verification.all_findings() {
         files.extend(file_of(root, finding));
     }
-    let shown: Vec<_> = files
-        .iter()
-        .map(|file| {
-            verification
-                .invocation
-                .user_file_path(file)
-                .display()
-                .to_string()
-        })
-        .collect();
-    let files = match &shown[..] {
+    let mut names = Vec::new();
+    for file in files {
+        let path = verification.invocation.user_file_path(file);
+        names.push(path.display().to_string());
+    }
+    let files_in_words = match &names[..] {
         [] => return None,
-        [file] => file.clone(),
+        [name] => name.clone(),
         [one, other] => format!("{one} and {other}"),
-        files => format!("{} files", files.len()),
+        names => format!("{} files", names.len()),
     };
-    Some(format!("{} in {files}", verification.numbers()))
+    Some(format!(
+        "{} in {files_in_words}",
+        verification.numbers_in_words()
+    ))
 }
 
 /// `2 errors and 1 warning`
@@ -217,7 +218,7 @@ fn numbers_in_words(findings: &[&Diagnostic]) -> String {
         numbers[index] += 1;
     }
     let [errors, warnings, notes] = numbers;
-    counted([(errors, "error"), (warnings, "warning"), (notes, "note")])
+    non_zero_counts([(errors, "error"), (warnings, "warning"), (notes, "note")])
 }
 
 /// `1 warning about the change as a whole`; `None` without such findings.
@@ -232,7 +233,7 @@ pub(crate) fn line_about_change(findings: &[Diagnostic]) -> Option<String> {
 
 /// `Not required, because of [without-platforms]: acme/old for darwin_arm64`; `None` without
 /// exempted providers.
-pub(crate) fn exempted_line(roots: &[VerifiedRoot]) -> Option<String> {
+pub(crate) fn line_about_exempted(roots: &[VerifiedRoot]) -> Option<String> {
     let exempted: BTreeSet<_> = roots.iter().flat_map(|root| &root.exempted).collect();
     if exempted.is_empty() {
         return None;
@@ -247,7 +248,7 @@ pub(crate) fn exempted_line(roots: &[VerifiedRoot]) -> Option<String> {
 }
 
 /// `Suppressed: 1 finding by comments`; `None` without such findings.
-pub(crate) fn suppressed_line(roots: &[VerifiedRoot]) -> Option<String> {
+pub(crate) fn line_about_suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     // Codes that settings and flags allow do not suppress single findings.
     let mut by_comments = 0;
     let mut by_base = 0;
@@ -273,20 +274,22 @@ pub(crate) fn suppressed_line(roots: &[VerifiedRoot]) -> Option<String> {
 /// The OK lines of a run without findings, of at most 80 columns: `OK: 3 providers locked as
 /// required, for linux_amd64`. `None` without a lock file.
 pub(crate) fn lines_if_ok(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
-    let mut compared = roots_with_comparison(roots);
+    let mut compared = roots_with_lock_file(roots);
     // A lock file that was not read is not OK.
     compared.retain(|root| root.unread == 0);
     let (first, others) = compared.split_first()?;
     let entries = compared.iter().map(|root| root.entries).sum();
     let is_of_one_kind = others.iter().all(|other| other.kind == first.kind);
-    let of = if roots.len() > 1 && is_of_one_kind {
-        format!(" of {}", count(compared.len(), noun(first.kind)))
-    } else {
-        String::new()
-    };
+    let mut of_roots = String::new();
+    if roots.len() > 1 && is_of_one_kind {
+        of_roots = format!(" of {}", count(compared.len(), noun(first.kind)));
+    }
     let mut line = match entries {
-        0 => format!("OK: no provider{of} is required, and none is locked"),
-        _ => format!("OK: {}{of} locked as required", count(entries, "provider")),
+        0 => format!("OK: no provider{of_roots} is required, and none is locked"),
+        _ => format!(
+            "OK: {}{of_roots} locked as required",
+            count(entries, "provider")
+        ),
     };
 
     // Platforms are named only if each entry is known to cover them.
@@ -298,7 +301,7 @@ pub(crate) fn lines_if_ok(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
         if !have_same_platforms {
             line += ", each for its platforms";
         } else if let Some(platforms) = &first.platforms {
-            line = for_platforms(&line, platforms);
+            line = with_platforms(&line, platforms);
         }
     }
     let mut lines = vec![line];
@@ -309,17 +312,17 @@ pub(crate) fn lines_if_ok(roots: &[VerifiedRoot]) -> Option<Vec<String>> {
     Some(lines)
 }
 
-fn roots_with_comparison(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {
+fn roots_with_lock_file(roots: &[VerifiedRoot]) -> Vec<&VerifiedRoot> {
     roots.iter().filter(|root| root.has_lock_file).collect()
 }
 
 /// The line for a run that compared all hashes with the registries.
-pub(crate) fn published_line(roots: &[VerifiedRoot], online: bool) -> Option<String> {
+pub(crate) fn line_about_published(roots: &[VerifiedRoot], online: bool) -> Option<String> {
     if !online {
         return None;
     }
     let mut has_entries = false;
-    for root in roots_with_comparison(roots) {
+    for root in roots_with_lock_file(roots) {
         // A mirror does not know which hashes the registry publishes.
         if root.unread > 0 || !root.mirrors.is_empty() || !root.is_confirmed() {
             return None;
@@ -333,7 +336,7 @@ pub(crate) fn published_line(roots: &[VerifiedRoot], online: bool) -> Option<Str
 }
 
 /// The line about root modules that cannot be checked, as at the base.
-fn failed_as_before(roots: &[VerifiedRoot]) -> Option<String> {
+fn line_about_failed_as_before(roots: &[VerifiedRoot]) -> Option<String> {
     let failed = roots.iter().filter(|root| root.has_failed_as_before);
     let number = failed.count();
     if number == 0 {
@@ -346,7 +349,7 @@ fn failed_as_before(roots: &[VerifiedRoot]) -> Option<String> {
 }
 
 /// The `Not checked: …` lines, of at most 80 columns unless they name a mirror.
-pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
+pub(crate) fn lines_about_not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
     let mut lines = Vec::new();
     match roots.iter().map(|root| root.unread).sum() {
         0 => {}
@@ -355,8 +358,8 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
             "Not checked: {unread} lock files, because they contain errors"
         )),
     }
-    lines.extend(failed_as_before(roots));
-    let compared = roots_with_comparison(roots);
+    lines.extend(line_about_failed_as_before(roots));
+    let compared = roots_with_lock_file(roots);
     if compared.is_empty() {
         return lines;
     }
@@ -400,7 +403,7 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
             without_state.push(*root);
         }
     }
-    let unconfirmed = counted([(providers, "provider"), (modules, "module")]);
+    let unconfirmed = non_zero_counts([(providers, "provider"), (modules, "module")]);
     if !unconfirmed.is_empty() {
         lines.push(format!(
             "Not confirmed as published: hashes of {unconfirmed}"
@@ -412,7 +415,7 @@ pub(crate) fn not_checked(roots: &[VerifiedRoot], online: bool) -> Vec<String> {
             count(incomplete.len(), noun(first.kind))
         ));
     }
-    lines.extend(unread_state(&without_state));
+    lines.extend(line_about_unread_state(&without_state));
 
     let mut not_installed = 0;
     let mut overridden = BTreeSet::new();
@@ -452,7 +455,7 @@ fn has_finding(root: &VerifiedRoot, is_reason: fn(Code) -> bool) -> bool {
 
 /// The line about root modules whose state is not known: `Not checked: the state of 3 root modules
 /// (backend "s3" keeps the state elsewhere)`, with the reason if it is the same for all.
-fn unread_state(roots: &[&VerifiedRoot]) -> Option<String> {
+fn line_about_unread_state(roots: &[&VerifiedRoot]) -> Option<String> {
     let first = roots.first()?;
     let of_all = match roots.len() {
         1 => String::new(),
@@ -510,7 +513,7 @@ fn is_about_unknown(code: Code) -> bool {
 
 /// `OK: 3 providers locked as required, for linux_amd64`, with the number of platforms if their
 /// names take too much room.
-fn for_platforms(what: &str, platforms: &PlatformSelection) -> String {
+fn with_platforms(what: &str, platforms: &PlatformSelection) -> String {
     const COLUMNS: usize = 80;
     let named = format!("{what}, for {}", platforms_in_words(platforms));
     match platforms {

@@ -6,7 +6,7 @@ use provlock::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use provlock::project::{Subject, UpgradeOptions};
 use provlock::provider::ProviderSpec;
 
-use crate::cli::render::upgrade::{MoveGroup, choices};
+use crate::cli::render::upgrade::{MoveGroup, numbered_table};
 use crate::cli::ui::{Ui, can_ask, table_columns};
 
 const QUESTION: &str =
@@ -25,40 +25,45 @@ pub(crate) fn check_terminal() -> Result<()> {
 }
 
 /// Lets the user choose among the groups that can move, and narrows the options to the chosen ones.
-/// Returns whether there is anything left to do.
-pub(crate) fn choose(groups: &[MoveGroup<'_>], options: &mut UpgradeOptions, ui: &Ui) -> bool {
-    let rows: Vec<_> = groups
+/// Returns whether there is anything left to do: yes, too, if no group can move.
+pub(crate) fn choose_moves(
+    groups: &[MoveGroup<'_>],
+    options: &mut UpgradeOptions,
+    ui: &Ui,
+) -> bool {
+    let movable: Vec<_> = groups
         .iter()
         .filter(|group| !group.first.allowed().is_empty())
         .collect();
-    // There is nothing to choose. The run goes on, and shows what is held back.
-    if rows.is_empty() {
+    // There is nothing to choose. The run goes on, and shows which versions are held back.
+    if movable.is_empty() {
         return true;
     }
-    let mut text = choices(&rows, table_columns());
-    let chosen = loop {
+    let mut text = numbered_table(&movable, table_columns());
+    let numbers = loop {
         let Some(answer) = ui.ask(&format!("{text}{QUESTION}")) else {
+            // The input has ended.
             break BTreeSet::new();
         };
-        match parse_numbers(&answer, rows.len()) {
-            Some(chosen) => break chosen,
+        match parse_numbers(&answer, movable.len()) {
+            Some(numbers) => break numbers,
             None => {
                 text = format!(
                     "{:?} is not a choice between 1 and {}.\n",
                     answer.trim(),
-                    rows.len()
+                    movable.len()
                 );
             }
         }
     };
-    let chosen: Vec<_> = chosen.iter().map(|number| rows[number - 1]).collect();
-    narrow_to(options, &chosen);
+    let chosen: Vec<_> = numbers.iter().map(|number| movable[number - 1]).collect();
+    narrow_options(options, &chosen);
     !options.lock.providers.is_empty() || !options.calls.is_empty()
 }
 
 /// Narrows the options to the moves of the chosen groups. A provider or a module that was named
 /// with a version keeps it.
-fn narrow_to(options: &mut UpgradeOptions, groups: &[&MoveGroup<'_>]) {
+fn narrow_options(options: &mut UpgradeOptions, groups: &[&MoveGroup<'_>]) {
     let mut moves = BTreeSet::new();
     let mut calls = BTreeMap::new();
     for group in groups {

@@ -1,8 +1,9 @@
-//! Shared parts of commands: sessions, results of root modules, outcomes, and errors of the command
-//! line.
+//! Shared parts of commands: sessions, results and failures of root modules, outcomes, and errors
+//! of the command line.
 
 pub(crate) mod base;
 pub(crate) mod choice;
+pub(crate) mod failures;
 pub(crate) mod outcome;
 pub(crate) mod report_paths;
 pub(crate) mod results;

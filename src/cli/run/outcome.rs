@@ -19,11 +19,17 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn of(has_failed: bool, has_found: bool) -> Self {
-        match (has_failed, has_found) {
-            (true, _) => Self::Failed,
-            (false, true) => Self::Found,
-            (false, false) => Self::Done,
+    /// [`Self::Failed`] after a failure, otherwise [`Self::Done`].
+    pub(crate) fn failed_if(has_failed: bool) -> Self {
+        if has_failed { Self::Failed } else { Self::Done }
+    }
+
+    /// [`Self::Found`] if there are differences or findings, unless the command failed.
+    pub(crate) fn or_found_if(self, has_found: bool) -> Self {
+        if has_found {
+            self.max(Self::Found)
+        } else {
+            self
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use provlock::diagnostic::{Code, Diagnostic, Result};
+use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use provlock::project::ReviewedChange;
 use provlock::system::{boundary, canonicalize, files, repository};
 
@@ -39,8 +39,9 @@ const READ_DIRECTORIES: [&str; 6] = [
     ".terraform.d",
 ];
 
-/// Refuses to write two reports to one path, and to replace a file that a program reads.
-pub(crate) fn refuse<'a>(
+/// Refuses to write reports through a link or two of them to one path, and to replace a file that a
+/// program reads.
+pub(crate) fn refuse_unsafe_paths<'a>(
     paths: impl IntoIterator<Item = &'a Path>,
     current_directory: &Path,
 ) -> Result<()> {
@@ -48,20 +49,23 @@ pub(crate) fn refuse<'a>(
     for path in paths {
         refuse_links(path)?;
         let absolute = files::join(current_directory, path);
-        let message = if let Some(reader) = reader(&absolute) {
-            format!(
-                "{} is a file that {reader} reads, so no report is written to it",
-                path.display()
-            )
-        } else if seen.insert(absolute) {
-            continue;
-        } else {
-            format!("two reports are to be written to {}", path.display())
-        };
-        let error = Diagnostic::error(Code::InvalidArgument, message);
-        return Err(error.help("name a different file").into());
+        let shown = path.display();
+        if let Some(program) = program_that_reads(&absolute) {
+            return Err(refusal(format!(
+                "{shown} is a file that {program} reads, so no report is written to it"
+            )));
+        }
+        if !seen.insert(absolute) {
+            return Err(refusal(format!("two reports are to be written to {shown}")));
+        }
     }
     Ok(())
+}
+
+fn refusal(message: String) -> Diagnostics {
+    Diagnostic::error(Code::InvalidArgument, message)
+        .help("name a different file")
+        .into()
 }
 
 /// Refuses to write a file through a link in the repository, for example to `.git/config`.
@@ -79,15 +83,10 @@ pub(crate) fn refuse_links(path: &Path) -> Result<()> {
         .into())
 }
 
-/// The program that reads a file with this absolute path, if there is one.
-fn reader(path: &Path) -> Option<&'static str> {
+/// Returns the program that reads a file with this absolute path; `None` if none is known.
+fn program_that_reads(path: &Path) -> Option<&'static str> {
     // Windows ignores dots and spaces at the end of a name, and other systems may ignore case.
-    let name = folded(
-        path.file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .as_ref(),
-    );
+    let name = fold_case(&path.file_name().unwrap_or_default().to_string_lossy());
     if ReviewedChange::reads(&name) {
         return Some("provlock");
     }
@@ -98,12 +97,8 @@ fn reader(path: &Path) -> Option<&'static str> {
 
     let directory = path.parent().unwrap_or(path);
     let canonical = canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-    let is_in_read_directory = [directory, &canonical].into_iter().any(|directory| {
-        directory
-            .components()
-            .any(|component| is_read_directory(component))
-    });
-    if is_in_read_directory || is_workflow(&canonical) || repository::is_bare(&canonical) {
+    let mut parts = directory.components().chain(canonical.components());
+    if parts.any(is_read_directory) || is_workflow(&canonical) || repository::is_bare(&canonical) {
         return Some(OTHER_PROGRAM);
     }
     None
@@ -113,16 +108,16 @@ fn is_read_directory(component: Component<'_>) -> bool {
     let Component::Normal(name) = component else {
         return false;
     };
-    READ_DIRECTORIES.contains(&folded(&name.to_string_lossy()).as_str())
+    READ_DIRECTORIES.contains(&fold_case(&name.to_string_lossy()).as_str())
 }
 
 /// Whether a directory is that of GitHub's workflows.
 fn is_workflow(directory: &Path) -> bool {
-    let folded: PathBuf = folded(&directory.to_string_lossy()).into();
+    let folded: PathBuf = fold_case(&directory.to_string_lossy()).into();
     folded.ends_with(".github/workflows")
 }
 
 /// A name as file systems compare it that ignore case.
-fn folded(name: &str) -> String {
+fn fold_case(name: &str) -> String {
     name.trim_end_matches(['.', ' ']).to_lowercase()
 }

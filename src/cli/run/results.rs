@@ -9,14 +9,14 @@ use provlock::project::{Report, RootOutcome, Roots, Selection};
 use provlock::system::files::FileChange;
 use serde_json::value::RawValue;
 
-use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::causes::{SeveralRoots, distinct_diagnostics, with_roots};
 use crate::cli::render::coverage::{self, no_root_module};
 use crate::cli::render::hints::{self, Hint};
 use crate::cli::render::json::{DoneOrFailed, FailedRoot, LockedRoot, Roots as JsonRoots, raw};
 use crate::cli::render::lock::{
-    KnownRows, LockedText, RootCounts, downloaded, lines, lines_of_many,
+    KnownRows, LockedText, RootCounts, lines_of_several, rows_as_lines, words_about_downloads,
 };
-use crate::cli::render::style::{count, counted};
+use crate::cli::render::style::{count, non_zero_counts};
 use crate::cli::render::upgrade::PlanText;
 use crate::cli::ui::Ui;
 
@@ -25,7 +25,7 @@ pub(crate) struct Kept {
     /// Whether there may be several root modules.
     pub(crate) may_be_several: bool,
     /// Whether the files' content is kept, to print it as a diff.
-    pub(crate) files: bool,
+    pub(crate) with_files: bool,
     pub(crate) is_offline: bool,
     /// Rows of the root modules so far: equal rows of later ones share their memory.
     pub(crate) rows: KnownRows,
@@ -53,7 +53,7 @@ pub(crate) struct Results<'a> {
     roots: &'a Roots,
     selection: &'a Selection,
     /// Selection and number of the root modules, if there may be several.
-    pub(crate) many: Option<Many<'a>>,
+    pub(crate) several: Option<SeveralRoots<'a>>,
     pub(crate) done: Vec<RootResult>,
     failed: Vec<(PathBuf, Diagnostics)>,
     /// Warnings about no single root module.
@@ -82,14 +82,14 @@ impl RootResult {
                 .warnings
                 .extend(locked.outcome.warnings.iter().cloned());
             result.unconfirmed = locked.outcome.counts;
-            result.hints = hints::hints(locked, kept.is_offline);
+            result.hints = hints::hints_about_root(locked, kept.is_offline);
             result.locked = Some(LockedText::new(
                 locked,
                 ui.stderr_style,
                 kept.may_be_several,
                 &mut kept.rows,
             ));
-            if kept.files {
+            if kept.with_files {
                 result.files.clone_from(&locked.files);
             }
         } else if let Some(plan) = plan {
@@ -103,22 +103,6 @@ impl RootResult {
         }
         result
     }
-}
-
-/// Root modules that are done with their results, and errors with their root modules.
-type Separated<T> = (Vec<(PathBuf, T)>, Vec<(PathBuf, Diagnostic)>);
-
-/// Separates results from errors.
-pub(crate) fn separated<T>(roots: Vec<(PathBuf, Result<T>)>) -> Separated<T> {
-    let mut done = Vec::new();
-    let mut failed = Vec::new();
-    for (path, result) in roots {
-        match result {
-            Ok(result) => done.push((path, result)),
-            Err(errors) => failed.extend(errors.into_iter().map(|error| (path.clone(), error))),
-        }
-    }
-    (done, failed)
 }
 
 /// Whether an error is about several root modules, which all fail because of it.
@@ -140,13 +124,13 @@ impl<'a> Results<'a> {
         selection: &'a Selection,
         report: Report<RootResult>,
     ) -> Result<Self> {
-        let many = Many::of(roots, selection, &ui.invocation);
+        let several = SeveralRoots::unless_single(roots, selection, &ui.invocation);
         let mut done = Vec::new();
         let mut failed = Vec::new();
         for (path, result) in report.roots {
             match result {
                 Ok(result) => done.push(result),
-                Err(errors) if many.is_none() => return Err(errors),
+                Err(errors) if several.is_none() => return Err(errors),
                 Err(errors) => failed.push((path, errors)),
             }
         }
@@ -154,7 +138,7 @@ impl<'a> Results<'a> {
             ui,
             roots,
             selection,
-            many,
+            several,
             done,
             failed,
             warnings: report.findings,
@@ -213,10 +197,10 @@ impl<'a> Results<'a> {
             0 => String::new(),
             number => format!("; not required: {}", count(number, "entry")),
         };
-        let root_modules = self.counts().text("changed", self.many?.noun());
+        let root_modules = self.counts().in_words("changed", self.several?.noun());
         Some(format!(
             "{verb} {root_modules}{stale}{}",
-            downloaded(texts())
+            words_about_downloads(texts())
         ))
     }
 
@@ -231,27 +215,24 @@ impl<'a> Results<'a> {
             .done
             .iter()
             .flat_map(|root| root.warnings.iter().map(|one| (Some(&*root.path), one)));
-        self.ui
-            .warn(&by_cause(warnings, self.many, self.ui.stderr_style.verbose));
+        self.ui.warn_by_cause(warnings, self.several);
     }
 
-    /// Shows the entries of the root modules, then rewritten constraints, errors and a summary.
-    pub(crate) fn show(&self, edits: &[String], summary: &[String]) {
+    /// Shows the entries of the root modules, then rewritten constraints, errors and the summary.
+    /// If there may be several root modules, also the number of errors and warnings, and skipped
+    /// directories.
+    pub(crate) fn show_entries_and_summary(&self, edits: &[String], summary: &[String]) {
         let ui = self.ui;
-        match self.many {
+        match self.several {
             None => self.show_single(edits),
-            Some(many) => {
-                self.show_several(many);
+            Some(several) => {
+                self.show_several(several);
                 ui.statuses(edits);
             }
         }
         let errors: Vec<_> = self.failed.iter().flat_map(|(_, errors)| errors).collect();
-        ui.error(&by_cause(
-            errors.iter().map(|error| (error.root(), *error)),
-            self.many,
-            ui.stderr_style.verbose,
-        ));
-        if self.many.is_none() {
+        ui.error_by_cause(with_roots(errors.iter().copied()), self.several);
+        if self.several.is_none() {
             ui.statuses(summary);
             return;
         }
@@ -261,7 +242,7 @@ impl<'a> Results<'a> {
             if self.roots.is_empty() && passed_over.is_empty() {
                 ui.status(&no_root_module(self.roots, &ui.invocation));
             }
-            ui.statuses(coverage::lines(passed_over));
+            ui.statuses(coverage::lines_by_kind(passed_over));
             return;
         }
         ui.statuses(summary);
@@ -269,23 +250,23 @@ impl<'a> Results<'a> {
         // A cause that several root modules share is shown once, and so it is counted once.
         let (shared, own): (Vec<_>, Vec<_>) =
             errors.into_iter().partition(|error| is_shared(error));
-        let shown_errors = own.len() + without_repetition(shared.into_iter()).len();
-        let total = counted([(shown_errors, "error"), (warnings, "warning")]);
+        let shown_errors = own.len() + distinct_diagnostics(shared.into_iter()).len();
+        let total = non_zero_counts([(shown_errors, "error"), (warnings, "warning")]);
         if !total.is_empty() {
             ui.status(&total);
         }
-        ui.statuses(coverage::passed_over(passed_over));
+        ui.statuses(coverage::line_about_skipped(passed_over));
     }
 
     /// Shows the entries and the summary of the only root module.
     fn show_single(&self, edits: &[String]) {
         for (_, text) in self.locked() {
             self.ui
-                .status_lines(&lines(&text.rows, self.ui.stderr_style));
+                .status_lines(&rows_as_lines(&text.rows, self.ui.stderr_style));
             self.ui.statuses(edits);
             let mut summary = text.summary.clone();
             if text.is_changed {
-                summary += &downloaded([text].into_iter());
+                summary += &words_about_downloads([text].into_iter());
             }
             self.ui.status(&summary);
         }
@@ -293,22 +274,23 @@ impl<'a> Results<'a> {
 
     /// Shows the entries of several root modules: equal ones once or, with `-v`, by root
     /// module.
-    fn show_several(&self, many: Many<'_>) {
+    fn show_several(&self, several: SeveralRoots<'_>) {
         let style = self.ui.stderr_style;
         if !style.verbose {
             self.ui
-                .status_lines(&lines_of_many(self.locked(), many, style));
+                .status_lines(&lines_of_several(self.locked(), several, style));
             return;
         }
         for (path, text) in self.locked() {
             self.ui.status(&format!("{}:", path.display()));
-            self.ui.status_lines(&lines(&text.rows, style));
+            self.ui.status_lines(&rows_as_lines(&text.rows, style));
             self.ui.status(&text.summary);
         }
     }
 
-    /// Shows hints, and prints the result if it is JSON.
-    pub(crate) fn finish(&self, is_check: bool) {
+    /// Shows hints, and numbers of hashes that were never published or, after a check, not
+    /// compared. Prints the result if it is JSON.
+    pub(crate) fn show_hints_and_json(&self, is_check: bool) {
         let ui = self.ui;
         let mut hints = BTreeSet::new();
         let mut unconfirmed = UnconfirmedHashes::default();
@@ -328,7 +310,7 @@ impl<'a> Results<'a> {
             errors.extend(root_errors);
         }
 
-        ui.statuses(hints::lines(&hints, |words| self.suggest(words)));
+        ui.statuses(hints::lines_of_hints(&hints, |words| self.suggest(words)));
         if unconfirmed.unpublished > 0 {
             let hashes = count(unconfirmed.unpublished, "recorded hash");
             ui.status(&format!(
@@ -344,8 +326,8 @@ impl<'a> Results<'a> {
         }
         ui.print_json(
             JsonRoots { roots },
-            &without_repetition(warnings.into_iter()),
-            &without_repetition(errors.into_iter()),
+            &distinct_diagnostics(warnings.into_iter()),
+            &distinct_diagnostics(errors.into_iter()),
         );
     }
 }

@@ -25,12 +25,12 @@ struct EventDisplay<'a> {
     source: Option<SourceChoice>,
 }
 
-/// Starts a session for the root modules at `paths`, whose repositories may be quoted, with the
-/// options that `add` sets.
-pub(crate) fn start<'a>(
+/// Starts a session for the root modules at `paths`, whose repositories may be quoted. The options
+/// are the flags of every command, and what `add_options` sets.
+pub(crate) fn start_session<'a>(
     ui: &'a Ui,
     paths: &[PathBuf],
-    add: impl FnOnce(&Environment, &mut SessionOptions) -> anyhow::Result<()>,
+    add_options: impl FnOnce(&Environment, &mut SessionOptions) -> anyhow::Result<()>,
 ) -> anyhow::Result<Session<'a>> {
     let environment = read_environment(&ui.invocation.secrets);
     ui.invocation.set_paths(paths);
@@ -38,34 +38,34 @@ pub(crate) fn start<'a>(
     options.dialect = ui.global.dialect;
     options.settings = ui.global.settings(&environment)?;
     options.sources.observer = ui.request_observer();
-    add(&environment, &mut options)?;
+    add_options(&environment, &mut options)?;
     let display = EventDisplay {
         ui,
         source: (!options.offline).then(|| options.sources.choice.clone()),
     };
-    Ok(Session::new(environment, options)?.observed_by(move |event| display.show(event)))
+    Ok(Session::new(environment, options)?.observed_by(move |event| display.show_event(event)))
 }
 
 /// Starts a session that locks providers.
-pub(crate) fn start_locking<'a>(
+pub(crate) fn start_locking_session<'a>(
     ui: &'a Ui,
     paths: &[PathBuf],
     modules: &ModuleArgs,
     age: &AgeArgs,
     source: &SourceArgs,
 ) -> anyhow::Result<Session<'a>> {
-    start(ui, paths, |environment, options| {
+    start_session(ui, paths, |environment, options| {
         source.add_to(environment, options);
         age.dates.add_to(options);
         modules.add_to(environment, options, source.offline);
-        show_origin(ui, environment, options);
+        show_package_origin(ui, environment, options);
         Ok(())
     })
 }
 
 /// Shows where packages come from, and which proxies the environment sets; the system may have
 /// others.
-pub(crate) fn show_origin(ui: &Ui, environment: &Environment, options: &SessionOptions) {
+pub(crate) fn show_package_origin(ui: &Ui, environment: &Environment, options: &SessionOptions) {
     let mut origin = match &options.sources.choice {
         SourceChoice::FilesystemMirror(directory) => {
             format!("the directory {}", directory.display())
@@ -85,33 +85,33 @@ pub(crate) fn show_origin(ui: &Ui, environment: &Environment, options: &SessionO
 }
 
 impl EventDisplay<'_> {
-    /// Shows an event of the run.
-    fn show(&self, event: Event<'_>) {
+    /// Shows an event of the run: progress, warnings and, with `-v`, decisions.
+    fn show_event(&self, event: Event<'_>) {
         match event {
-            Event::Reading => self.ui.progress(Some("fetching modules")),
-            Event::Asking(hosts) => self.ui.progress(self.waiting_for(hosts).as_deref()),
-            Event::Package(package, progress) => self.ui.download(package, progress),
+            Event::Reading => self.ui.show_progress(Some("fetching modules")),
+            Event::Asking(hosts) => self.ui.show_progress(self.words_for_wait(hosts).as_deref()),
+            Event::Package(package, progress) => self.ui.show_download(package, progress),
             Event::Module(name, origin) => self.ui.verbose(&format!("module {name}: {origin}")),
-            Event::Prepared(prepared) => self.decided(prepared),
+            Event::Prepared(prepared) => self.show_decisions(prepared),
             Event::Configuration(config) => {
                 self.ui.warn(&config.warnings);
                 config.debug.iter().for_each(|line| self.ui.verbose(line));
             }
-            Event::SettingsNotRead(path) => self.ui.warn(&[settings_not_read(path)]),
+            Event::SettingsNotRead(path) => self.ui.warn(&[warning_about_foreign_settings(path)]),
             Event::ClaimedDates(hosts) => {
-                self.ui.clear();
+                self.ui.clear_progress();
                 let hosts = first_few(hosts);
                 self.ui.status(&format!(
                     "Not checked: dates of releases on {hosts} (Last-Modified, the server's own claim)"
                 ));
             }
-            Event::SharedFacts(facts) => self.shared_facts(facts),
+            Event::SharedFacts(facts) => self.show_shared_facts(facts),
             _ => {}
         }
     }
 
     /// Returns the words for the wait until versions are known; `None` in an offline run.
-    fn waiting_for(&self, hosts: &BTreeSet<Hostname>) -> Option<String> {
+    fn words_for_wait(&self, hosts: &BTreeSet<Hostname>) -> Option<String> {
         match (self.source.as_ref()?, hosts.len()) {
             (SourceChoice::FilesystemMirror(_), _) | (SourceChoice::Registries, 0) => None,
             (SourceChoice::Registries, 1) => hosts.first().map(|host| format!("asking {host}")),
@@ -121,7 +121,7 @@ impl EventDisplay<'_> {
     }
 
     /// Shows the decisions about a root module, with their reasons.
-    fn decided(
+    fn show_decisions(
         &self,
         Prepared {
             root,
@@ -143,11 +143,9 @@ impl EventDisplay<'_> {
         } else {
             "the flag or PROVLOCK_PLATFORMS"
         };
-        let (path, reason, platforms) = (
-            root.path().display(),
-            dialect_reason_in_words(*dialect_reason),
-            platforms_in_words(platforms),
-        );
+        let path = root.path().display();
+        let reason = dialect_reason_in_words(*dialect_reason);
+        let platforms = platforms_in_words(platforms);
         self.ui.verbose(&format!(
             "{path}: dialect {dialect} ({reason}); {platforms} ({named_by})"
         ));
@@ -158,8 +156,8 @@ impl EventDisplay<'_> {
     }
 
     /// Shows how many shared facts were used, and warns if some were not.
-    fn shared_facts(&self, facts: &SharedFacts) {
-        self.ui.clear();
+    fn show_shared_facts(&self, facts: &SharedFacts) {
+        self.ui.clear_progress();
         let used = count(facts.used(), "package");
         self.ui
             .verbose(&format!("{used} looked up in oci://{}", facts.repository()));
@@ -168,7 +166,7 @@ impl EventDisplay<'_> {
 }
 
 /// The warning about a settings file of a different user.
-fn settings_not_read(path: &Path) -> Diagnostic {
+fn warning_about_foreign_settings(path: &Path) -> Diagnostic {
     let message = format!(
         "{} was not read, because it belongs neither to you nor to the owner of the root module",
         path.display()
@@ -179,6 +177,6 @@ fn settings_not_read(path: &Path) -> Diagnostic {
 
 impl Drop for EventDisplay<'_> {
     fn drop(&mut self) {
-        self.ui.clear();
+        self.ui.clear_progress();
     }
 }

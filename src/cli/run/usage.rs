@@ -10,16 +10,16 @@ use serde_json::json;
 use super::outcome::{Outcome, stdout_error};
 use crate::cli::args::{ColorChoice, Verbosity};
 use crate::cli::render::diagnostics::render_all;
-use crate::cli::render::foreign::{harmless, harmless_json, is_harmless};
+use crate::cli::render::foreign::{escape_hidden, escape_hidden_in_json, is_harmless};
 use crate::cli::render::help::Invocation;
-use crate::cli::render::json::document;
-use crate::cli::ui::choose_stderr_style;
+use crate::cli::render::json::output_line;
+use crate::cli::ui::stderr_text_style;
 
 /// Maximum number of possible values in a message; users do not read more.
 const MOST_VALUES: usize = 20;
 
 /// Prints the error of a command line, or the requested help.
-pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
+pub(crate) fn show_error_or_help(mut error: clap::Error, program: &Command) -> Outcome {
     if !error.use_stderr() {
         return show_help(&error);
     }
@@ -41,10 +41,10 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
         error.remove(ContextKind::ValidValue);
     }
     let message = error.render();
-    let style = choose_stderr_style(ColorChoice::Auto, Verbosity::Normal);
+    let style = stderr_text_style(ColorChoice::Auto, Verbosity::Normal);
     let text = if !is_all_harmless {
         // The styles of the message cannot be distinguished from those in the user's text.
-        harmless(&message.to_string().replace('\r', "\\r"), false)
+        escape_hidden(&message.to_string().replace('\r', "\\r"), false)
     } else if style.color {
         message.ansi().to_string()
     } else {
@@ -63,8 +63,8 @@ pub(crate) fn show(mut error: clap::Error, program: &Command) -> Outcome {
             Some(command) => command.get_name(),
             None => "provlock",
         };
-        let output = document(name, json!({}), &[], &[diagnostic(&error)], &invocation);
-        let _ = std::io::stdout().write_all(harmless_json(&output).as_bytes());
+        let output = output_line(name, json!({}), &[], &[diagnostic(&error)], &invocation);
+        let _ = std::io::stdout().write_all(escape_hidden_in_json(&output).as_bytes());
     }
     Outcome::Failed
 }
@@ -77,7 +77,7 @@ fn show_help(help: &clap::Error) -> Outcome {
     if error.kind() == ErrorKind::BrokenPipe {
         return Outcome::Done;
     }
-    let style = choose_stderr_style(ColorChoice::Auto, Verbosity::Normal);
+    let style = stderr_text_style(ColorChoice::Auto, Verbosity::Normal);
     for text in render_all(&stdout_error(error), &Invocation::new(None), style) {
         let _ = writeln!(std::io::stderr(), "{text}");
     }

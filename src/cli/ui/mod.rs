@@ -6,6 +6,7 @@ mod terminal;
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, ErrorKind, IsTerminal as _, Read as _, Write as _};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use provlock::diagnostic::{Diagnostic, Severity};
@@ -18,9 +19,10 @@ use provlock::system::files::{self, FileChange, canonical_or_given};
 use serde::Serialize;
 use terminal_size::{Height, Width, terminal_size_of};
 
-use self::progress::Display;
+use self::progress::ProgressDisplay;
 use super::args::{ColorChoice, Escaping, GlobalArgs, OutputFormat, Verbosity};
-use super::render::foreign::{harmless, harmless_json, printable};
+use super::render::causes::{SeveralRoots, one_per_cause};
+use super::render::foreign::{escape_hidden, escape_hidden_in_json, printable};
 use super::render::help::Invocation;
 use super::render::style::{TextStyle, count};
 use super::render::{diagnostics, diff, json, request};
@@ -50,10 +52,10 @@ pub(crate) struct Ui {
     stdout_error: OnceLock<std::io::Error>,
 }
 
-/// Writes the lines of stderr above the progress that is drawn there. Clones share it.
+/// Writes the lines of stderr above the progress that is drawn there. Clones share the progress.
 #[derive(Clone)]
 struct Stderr {
-    drawn: Arc<Mutex<Option<Display>>>,
+    progress: Arc<Mutex<Option<ProgressDisplay>>>,
     secrets: Secrets,
     style: TextStyle,
 }
@@ -68,15 +70,16 @@ impl Ui {
         let color = global.output.color;
         let verbosity = global.output.verbosity();
         let stdout = std::io::stdout();
-        let stdout_style = style(
+        // Each stream may be a terminal, or not, and have a width of its own.
+        let stdout_style = text_style(
             color,
             verbosity,
             stdout.is_terminal(),
             terminal_size_of(&stdout),
         );
-        let stderr_style = choose_stderr_style(color, verbosity);
+        let stderr_style = stderr_text_style(color, verbosity);
         let stderr = Stderr {
-            drawn: Arc::default(),
+            progress: Arc::default(),
             secrets: invocation.secrets.clone(),
             style: stderr_style,
         };
@@ -112,7 +115,7 @@ impl Ui {
         errors: &[Diagnostic],
     ) {
         if self.is_json() {
-            self.print(&json::document(
+            self.print(&json::output_line(
                 &self.command,
                 result,
                 warnings,
@@ -136,7 +139,7 @@ impl Ui {
                     path.display()
                 ));
             } else {
-                self.print(&diff::unified(
+                self.print(&diff::unified_diff(
                     path,
                     old.as_deref(),
                     Some(new),
@@ -157,16 +160,16 @@ impl Ui {
     pub(crate) fn safe(&self, text: &str, format: OutputFormat) -> String {
         let redacted = || self.invocation.secrets.redact(text);
         match format.escaping() {
-            Escaping::Text => harmless(&redacted(), self.stdout_style.has_escapes()),
-            Escaping::Page => harmless(text, false),
+            Escaping::Text => escape_hidden(&redacted(), self.stdout_style.has_escapes()),
+            Escaping::Page => escape_hidden(text, false),
             Escaping::Commands => redacted(),
-            Escaping::Json => harmless_json(text),
+            Escaping::Json => escape_hidden_in_json(text),
         }
     }
 
     /// [`Ui::print`] for output that may not be text.
     pub(crate) fn print_bytes(&self, bytes: &[u8]) {
-        self.stderr.above(|| {
+        self.stderr.print_above_progress(|| {
             let mut stdout = std::io::stdout().lock();
             if let Err(error) = stdout.write_all(bytes).and_then(|()| stdout.flush()) {
                 let _ = self.stdout_error.set(error);
@@ -235,10 +238,28 @@ impl Ui {
         }
     }
 
+    /// [`Ui::warn`] with each cause once, for warnings with the root modules that they are about.
+    pub(crate) fn warn_by_cause<'a>(
+        &self,
+        warnings: impl IntoIterator<Item = (Option<&'a Path>, &'a Diagnostic)>,
+        several: Option<SeveralRoots<'_>>,
+    ) {
+        self.warn(&one_per_cause(warnings, several, self.stderr_style.verbose));
+    }
+
+    /// [`Ui::error`] with each cause once, for errors with the root modules that they are about.
+    pub(crate) fn error_by_cause<'a>(
+        &self,
+        errors: impl IntoIterator<Item = (Option<&'a Path>, &'a Diagnostic)>,
+        several: Option<SeveralRoots<'_>>,
+    ) {
+        self.error(&one_per_cause(errors, several, self.stderr_style.verbose));
+    }
+
     /// Shows a text whatever the verbosity, instead of the progress, and reads the line that the
     /// user types after it; `None` without a line.
     pub(crate) fn ask(&self, text: &str) -> Option<String> {
-        self.clear();
+        self.clear_progress();
         self.stderr.write(text);
         let mut answer = String::new();
         let read = std::io::stdin()
@@ -250,27 +271,27 @@ impl Ui {
 
     /// Draws progress, on a terminal only: the words in `waiting_for` until the first download,
     /// then the downloads.
-    pub(crate) fn progress(&self, waiting_for: Option<&str>) {
-        self.clear();
+    pub(crate) fn show_progress(&self, waiting_for: Option<&str>) {
+        self.clear_progress();
         let can_redraw = terminal::can_redraw(std::io::stderr().is_terminal(), &variable);
         let hidden = self.verbosity == Verbosity::Quiet || !can_redraw;
-        *self.stderr.drawn() = Some(Display::new(waiting_for, hidden));
+        *self.stderr.progress() = Some(ProgressDisplay::new(waiting_for, hidden));
     }
 
     /// Draws what happened to the download of a package.
-    pub(crate) fn download(&self, package: &PackageId, progress: Progress) {
-        if self.stderr.drawn().is_none() {
-            self.progress(None);
+    pub(crate) fn show_download(&self, package: &PackageId, progress: Progress) {
+        if self.stderr.progress().is_none() {
+            self.show_progress(None);
         }
-        if let Some(display) = &*self.stderr.drawn() {
-            display.note(package, progress);
+        if let Some(display) = &*self.stderr.progress() {
+            display.note_download(package, progress);
         }
     }
 
     /// Clears the progress.
-    pub(crate) fn clear(&self) {
-        let drawn = self.stderr.drawn().take();
-        if let Some(display) = drawn {
+    pub(crate) fn clear_progress(&self) {
+        let display = self.stderr.progress().take();
+        if let Some(display) = display {
             display.clear();
         }
     }
@@ -284,20 +305,22 @@ impl Ui {
         RequestObserver::new(move |answer| stderr.print(&[request::line(answer)]))
     }
 
-    /// The last actions before a signal ends the program, while no file is being replaced: they
-    /// restore the terminal and report the unfinished work.
-    pub(crate) fn on_interrupt(&self) -> impl Fn() + Send + 'static {
-        let (stderr, verbosity) = (self.stderr.clone(), self.verbosity);
+    /// Returns the last action before a signal ends the program, while no file is being replaced:
+    /// it restores the terminal, and reports the written files and the unfinished downloads. Before
+    /// the first progress and the first file there is nothing to report.
+    pub(crate) fn interruption_report(&self) -> impl Fn() + Send + 'static {
+        let stderr = self.stderr.clone();
+        let verbosity = self.verbosity;
         move || {
             // The progress stays cleared, so that nothing is drawn again.
-            let downloads = stderr.drawn().as_ref().map(Display::clear);
-            let files = match files::replaced() {
-                0 if downloads.is_none() => return,
+            let unfinished = stderr.progress().as_ref().map(ProgressDisplay::clear);
+            let files = match files::number_replaced() {
+                0 if unfinished.is_none() => return,
                 0 => "no file was changed".to_owned(),
                 1 => "1 file was written".to_owned(),
                 number => format!("{number} files were written"),
             };
-            let downloads = match downloads {
+            let downloads = match unfinished {
                 None | Some(0) => String::new(),
                 Some(number) => format!("; {} not finished", count(number, "download")),
             };
@@ -318,27 +341,27 @@ impl Stderr {
     }
 
     fn write(&self, text: &str) {
-        let text = harmless(&self.secrets.redact(text), self.style.has_escapes());
-        self.above(|| drop(std::io::stderr().write_all(text.as_bytes())));
+        let text = escape_hidden(&self.secrets.redact(text), self.style.has_escapes());
+        self.print_above_progress(|| drop(std::io::stderr().write_all(text.as_bytes())));
     }
 
-    fn above(&self, print: impl FnOnce()) {
-        let drawn = self.drawn().clone();
-        match drawn {
+    fn print_above_progress(&self, print: impl FnOnce()) {
+        let display = self.progress().clone();
+        match display {
             Some(display) => display.print(print),
             None => print(),
         }
     }
 
-    fn drawn(&self) -> MutexGuard<'_, Option<Display>> {
-        self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
+    fn progress(&self) -> MutexGuard<'_, Option<ProgressDisplay>> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns the style of text on stderr.
-pub(crate) fn choose_stderr_style(color: ColorChoice, verbosity: Verbosity) -> TextStyle {
+pub(crate) fn stderr_text_style(color: ColorChoice, verbosity: Verbosity) -> TextStyle {
     let stderr = std::io::stderr();
-    style(
+    text_style(
         color,
         verbosity,
         stderr.is_terminal(),
@@ -346,7 +369,7 @@ pub(crate) fn choose_stderr_style(color: ColorChoice, verbosity: Verbosity) -> T
     )
 }
 
-fn style(
+fn text_style(
     color: ColorChoice,
     verbosity: Verbosity,
     is_terminal: bool,
@@ -357,7 +380,7 @@ fn style(
         hyperlinks: terminal::has_hyperlinks(is_terminal, &variable),
         // Programs that read the lines of a terminal set `TERM=dumb`.
         columns: if terminal::can_redraw(is_terminal, &variable) {
-            width(size)
+            known_width(size)
         } else {
             None
         },
@@ -371,18 +394,18 @@ pub(crate) fn can_ask() -> bool {
 }
 
 /// Returns the width of prose on stdout: that of the terminal, but not more than is easy to read.
-pub(crate) fn columns() -> usize {
-    width(terminal_size_of(std::io::stdout()))
+pub(crate) fn prose_columns() -> usize {
+    known_width(terminal_size_of(std::io::stdout()))
         .map_or(MOST_COLUMNS, |columns| columns.min(MOST_COLUMNS))
 }
 
 /// Returns the width of a table on stdout: that of the terminal, or the most common one.
 pub(crate) fn table_columns() -> usize {
-    width(terminal_size_of(std::io::stdout())).unwrap_or(TABLE_COLUMNS)
+    known_width(terminal_size_of(std::io::stdout())).unwrap_or(TABLE_COLUMNS)
 }
 
-/// Terminals that do not know their width report zero.
-fn width(size: Option<(Width, Height)>) -> Option<usize> {
+/// Returns the width of a terminal; `None` if it does not know its width, and reports zero.
+fn known_width(size: Option<(Width, Height)>) -> Option<usize> {
     size.map(|(Width(columns), _)| columns.into())
         .filter(|columns| *columns > 0)
 }

@@ -12,8 +12,11 @@ use provlock::packages::archive::PackageId;
 
 use crate::cli::render::style::count;
 
-/// Interval between two frames.
+/// Interval between two frames while nothing else changes.
 const TICK: Duration = Duration::from_millis(100);
+
+/// Maximum number of frames per second.
+const FRAMES_PER_SECOND: u8 = 20;
 
 /// Maximum number of downloads with a row of their own. Users cannot read more while they change.
 const MOST_ROWS: usize = 8;
@@ -26,7 +29,7 @@ const UNSIZED: &str = "{spinner:12}  {binary_bytes:>10}  {wide_msg}";
 
 /// The lines at the bottom of the terminal. Other text is printed above them.
 #[derive(Clone)]
-pub(super) struct Display {
+pub(super) struct ProgressDisplay {
     bars: MultiProgress,
     total: ProgressBar,
     downloads: Arc<Mutex<Downloads>>,
@@ -40,21 +43,19 @@ struct Downloads {
     done: usize,
 }
 
-impl Display {
+impl ProgressDisplay {
     /// A display that shows what the run waits for, or nothing at all if it is `hidden`.
     pub(super) fn new(waiting_for: Option<&str>, hidden: bool) -> Self {
-        let terminal = || {
-            ProgressDrawTarget::term_like_with_hz(Box::new(Terminal(Term::buffered_stderr())), 20)
-        };
         let target = if hidden {
             ProgressDrawTarget::hidden()
         } else {
-            terminal()
+            let terminal = Box::new(Terminal(Term::buffered_stderr()));
+            ProgressDrawTarget::term_like_with_hz(terminal, FRAMES_PER_SECOND)
         };
         let bars = MultiProgress::with_draw_target(target);
         let total = bars.add(ProgressBar::no_length());
         if let Some(words) = waiting_for {
-            total.set_style(style(WAITING));
+            total.set_style(bar_style(WAITING));
             total.set_message(words.to_owned());
             total.enable_steady_tick(TICK);
         }
@@ -70,58 +71,61 @@ impl Display {
         self.bars.suspend(print);
     }
 
-    /// Shows what happened to the download of a package.
-    pub(super) fn note(&self, package: &PackageId, progress: Progress) {
+    /// Shows what happened to the download of a package: a row for each unfinished download, and
+    /// the numbers of finished and unfinished ones.
+    pub(super) fn note_download(&self, package: &PackageId, progress: Progress) {
         let Downloads { active, done } = &mut *self
             .downloads
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let place = active.iter().position(|(other, _)| other == package);
-        if let Progress::Received(number) = progress {
-            self.total.inc(number);
-            if let Some(place) = place {
-                active[place].1.inc(number);
+        let index = active.iter().position(|(other, _)| other == package);
+        if let Progress::Received(bytes) = progress {
+            self.total.inc(bytes);
+            if let Some(index) = index {
+                active[index].1.inc(bytes);
             }
             return;
         }
-        if let Some(place) = place {
-            self.bars.remove(&active.remove(place).1);
+        // A download that starts again gets a new row.
+        if let Some(index) = index {
+            let (_, row) = active.remove(index);
+            self.bars.remove(&row);
         }
-        let started = if let Progress::Started(length) = progress {
-            Some(length)
-        } else {
-            None
-        };
-        let is_first = started.is_some() && active.is_empty() && *done == 0;
-        *done += usize::from(started.is_none() && place.is_some());
-        let number = active.len() + usize::from(started.is_some());
+        let is_first = active.is_empty() && *done == 0;
+        let mut unfinished = active.len();
+        if matches!(progress, Progress::Started(_)) {
+            unfinished += 1;
+        } else if index.is_some() {
+            *done += 1;
+        }
+        // The numbers are drawn before the row, so that no frame shows a row that they lack.
         self.total.set_message(format!(
-            "{} downloaded, {number} on the way",
+            "{} downloaded, {unfinished} on the way",
             count(*done, "package")
         ));
-        if let Some(length) = started {
-            active.push((
-                package.clone(),
-                self.row(package, length, active.len() < MOST_ROWS),
-            ));
-        }
+        let Progress::Started(length) = progress else {
+            return;
+        };
+        let is_shown = active.len() < MOST_ROWS;
+        let row = self.add_row(package, length, is_shown);
+        active.push((package.clone(), row));
         // The first download replaces the words about waiting.
         if is_first {
             self.total.reset();
-            self.total.set_style(style(TOTAL));
+            self.total.set_style(bar_style(TOTAL));
             self.total.enable_steady_tick(TICK);
         }
     }
 
-    /// Returns the row of a download, which is drawn if it `is_shown`.
-    fn row(&self, package: &PackageId, length: Option<u64>, is_shown: bool) -> ProgressBar {
+    /// Adds the row of a download, which is drawn only if it `is_shown`.
+    fn add_row(&self, package: &PackageId, length: Option<u64>, is_shown: bool) -> ProgressBar {
         let row = if is_shown {
             self.bars.add(ProgressBar::no_length())
         } else {
             ProgressBar::hidden()
         };
         // Without a length there is no bar, only the number of bytes.
-        row.set_style(style(if length.is_some() { DOWNLOAD } else { UNSIZED }));
+        row.set_style(bar_style(if length.is_some() { DOWNLOAD } else { UNSIZED }));
         if let Some(length) = length {
             row.set_length(length);
         }
@@ -152,7 +156,7 @@ impl Display {
     }
 }
 
-fn style(template: &str) -> ProgressStyle {
+fn bar_style(template: &str) -> ProgressStyle {
     let style =
         ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     style

@@ -21,7 +21,7 @@ use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::json::PublishedFacts;
 use crate::cli::render::style::count;
 use crate::cli::run::outcome::Outcome;
-use crate::cli::run::session::start;
+use crate::cli::run::session::start_session;
 use crate::cli::ui::Ui;
 
 /// A key has 61 characters.
@@ -51,11 +51,16 @@ pub(crate) struct PushArgs {
     signing_key: Option<PathBuf>,
 }
 
+/// Publishes signed facts about the packages in the cache: about all, or about the locked ones of
+/// the selected root modules.
 pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> Result<Outcome> {
     let mut key = None;
-    let selection = arguments.roots.selection(false);
-    let session = start(ui, &selection.paths, |environment, options| {
-        key = Some(signing_key(arguments.signing_key.as_deref(), environment)?);
+    let selection = arguments.roots.selection();
+    let session = start_session(ui, &selection.paths, |environment, options| {
+        key = Some(read_signing_key(
+            arguments.signing_key.as_deref(),
+            environment,
+        )?);
         options.sources.cache_directory = directory.get(environment);
         options.boundary = ui.invocation.boundary().clone();
         options.modules = ModuleFetching::Never;
@@ -71,8 +76,9 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
     } else {
         Some(session.roots(&selection)?)
     };
-    ui.progress(Some("publishing"));
+    ui.show_progress(Some("publishing"));
     let published = session.publish_facts(&repository, &key, roots.as_ref())?;
+    // This clears the progress from the terminal.
     drop(session);
 
     let mut errors = Diagnostics::default();
@@ -92,19 +98,15 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, ui: &Ui) -> 
     ui.error(&errors);
     match &roots {
         Some(roots) if roots.is_empty() => ui.status(&no_root_module(roots, &ui.invocation)),
-        _ => ui.status(&summary(&published, &repository)),
+        _ => ui.status(&summary_line(&published, &repository)),
     }
     let published = PublishedFacts::new(&repository, key.public_key(), &published);
     ui.print_json(json!({ "published": published }), &[], &errors);
-    Ok(if errors.is_empty() {
-        Outcome::Done
-    } else {
-        Outcome::Failed
-    })
+    Ok(Outcome::failed_if(!errors.is_empty()))
 }
 
 /// Returns the last line: `Published 2 releases in oci://…`.
-fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String {
+fn summary_line(published: &[PublishedRelease], repository: &OciRepository) -> String {
     if published.is_empty() {
         return "Nothing to publish: the cache contains none of the packages".to_owned();
     }
@@ -134,8 +136,8 @@ fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String
     text
 }
 
-/// The repository in the settings, which must trust the key: otherwise no machine would use the
-/// published facts.
+/// Returns the repository in the settings, which must trust the key: otherwise no machine would use
+/// the published facts.
 fn configured_repository(key: &SigningKey, settings: &Settings) -> Result<OciRepository> {
     let Some(SharedCache {
         repository,
@@ -174,23 +176,24 @@ fn configured_repository(key: &SigningKey, settings: &Settings) -> Result<OciRep
     clippy::disallowed_methods,
     reason = "the key is the user's, and no part of a revision"
 )]
-fn signing_key(file: Option<&Path>, environment: &Environment) -> Result<SigningKey> {
-    let (text, origin) = match (file, environment.variable(CACHE_SIGNING_KEY)) {
-        (Some(file), _) => {
-            let mut text = String::new();
-            let read = File::open(file)
-                .and_then(|opened| opened.take(LONGEST_KEY).read_to_string(&mut text));
-            read.with_context(|| format!("cannot read the private key in {}", file.display()))?;
-            (text, file.display().to_string())
-        }
-        (None, Some(value)) => (value.to_owned(), CACHE_SIGNING_KEY.to_owned()),
-        (None, None) => {
-            let error = Diagnostic::error(Code::InvalidArgument, "there is no key to sign with");
-            return Err(error
-                .help(format!("name its file with --signing-key FILE, or set {CACHE_SIGNING_KEY} to the key itself"))
-                .into());
-        }
-    };
+/// Reads the private key from a file, or else from the variable, and hides it in all output.
+fn read_signing_key(file: Option<&Path>, environment: &Environment) -> Result<SigningKey> {
+    let mut text = String::new();
+    let origin;
+    if let Some(file) = file {
+        origin = file.display().to_string();
+        let read =
+            File::open(file).and_then(|opened| opened.take(LONGEST_KEY).read_to_string(&mut text));
+        read.with_context(|| format!("cannot read the private key in {origin}"))?;
+    } else if let Some(value) = environment.variable(CACHE_SIGNING_KEY) {
+        origin = CACHE_SIGNING_KEY.to_owned();
+        value.clone_into(&mut text);
+    } else {
+        let error = Diagnostic::error(Code::InvalidArgument, "there is no key to sign with");
+        return Err(error
+            .help(format!("name its file with --signing-key FILE, or set {CACHE_SIGNING_KEY} to the key itself"))
+            .into());
+    }
     let key = SigningKey::parse(&text).map_err(|error| {
         Diagnostic::error(
             Code::InvalidArgument,

@@ -32,7 +32,7 @@ use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::safe_line;
 use crate::cli::render::style::count;
 use crate::cli::run::outcome::{Outcome, diagnostics};
-use crate::cli::run::session::start;
+use crate::cli::run::session::start_session;
 use crate::cli::ui::Ui;
 
 /// Merge lock files, or repair one with conflict markers
@@ -85,11 +85,11 @@ fn parse_marker_size(text: &str) -> std::result::Result<usize, String> {
 }
 
 /// Merged entries after the entries in conflict were locked again, and warnings.
-type Relocked<T> = (Merged<T>, Vec<Diagnostic>);
+type LockedAgain<T> = (Merged<T>, Vec<Diagnostic>);
 
 /// Locks entries in conflict again in the root modules of a lock file, if that was requested.
 type Resolver<'a, T> =
-    &'a dyn Fn(&Path, Dialect, LockFileOf<T>, Vec<Conflict<T>>) -> Result<Relocked<T>>;
+    &'a dyn Fn(&Path, Dialect, LockFileOf<T>, Vec<Conflict<T>>) -> Result<LockedAgain<T>>;
 
 /// Both sides, and the target of the result.
 struct Merge<'a, T: EntryKind> {
@@ -105,7 +105,7 @@ struct Merge<'a, T: EntryKind> {
     target_bytes: Vec<u8>,
     /// Path of the file in messages.
     shown: &'a Path,
-    relock: Resolver<'a, T>,
+    lock_again: Resolver<'a, T>,
 }
 
 /// Result of a file.
@@ -131,19 +131,22 @@ impl From<anyhow::Error> for FileReport {
     }
 }
 
+/// Merges three versions of a file, as a merge driver of git, or repairs conflicts in files.
 pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
     ui.invocation.set_paths(&arguments.files);
     let report = match arguments.files.as_slice() {
-        directories if arguments.recursive => return merge_below(directories, arguments, ui),
-        [] => return merge_here(Path::new("."), arguments, ui),
-        [directory] if Tree::Work.is_dir(directory) => return merge_here(directory, arguments, ui),
+        directories if arguments.recursive => return repair_below(directories, arguments, ui),
+        [] => return repair_in_directory(Path::new("."), arguments, ui),
+        [directory] if Tree::Work.is_dir(directory) => {
+            return repair_in_directory(directory, arguments, ui);
+        }
         [file] => repair_file(file, arguments, ui)?,
         [base, ours, theirs] if arguments.path.is_some() => {
             let files = [base, ours, theirs];
             if is_of_modules(arguments, ours, &read_lock_file(ours, ui)?) {
-                merge_three::<LockedModule>(files, arguments, &refuse_modules, ui)?
+                merge_versions::<LockedModule>(files, arguments, &refuse_modules, ui)?
             } else {
-                merge_three::<LockedProvider>(
+                merge_versions::<LockedProvider>(
                     files,
                     arguments,
                     &relock_providers(arguments, ui),
@@ -151,14 +154,15 @@ pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
                 )?
             }
         }
-        files => return Err(not_versions(files.len())),
+        files => return Err(number_of_files_error(files.len())),
     };
-    Ok(report_files(vec![report], None, ui))
+    let summary = None;
+    Ok(show_reports(vec![report], summary, ui))
 }
 
 /// The error for several files without `--path`: a user who names the lock files of three
 /// directories must not lose the second.
-fn not_versions(files: usize) -> anyhow::Error {
+fn number_of_files_error(files: usize) -> anyhow::Error {
     let message;
     let words;
     if files == 2 {
@@ -180,7 +184,7 @@ fn not_versions(files: usize) -> anyhow::Error {
 }
 
 /// Shows the results of files, and then a summary.
-fn report_files(reports: Vec<FileReport>, summary: Option<String>, ui: &Ui) -> Outcome {
+fn show_reports(reports: Vec<FileReport>, summary: Option<String>, ui: &Ui) -> Outcome {
     let mut warnings = Vec::new();
     let mut errors = Diagnostics::default();
     let mut statuses = Vec::new();
@@ -203,7 +207,7 @@ fn report_files(reports: Vec<FileReport>, summary: Option<String>, ui: &Ui) -> O
 }
 
 /// Repairs the lock files in a directory.
-fn merge_here(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
+fn repair_in_directory(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
     let mut reports = Vec::new();
     for name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
         let mut file = directory.join(name);
@@ -212,7 +216,7 @@ fn merge_here(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcom
             file = PathBuf::from(name);
         }
         if Tree::Work.exists(&file) {
-            reports.push(repair_or_report(&file, arguments, ui));
+            reports.push(repair_and_report(&file, arguments, ui));
         }
     }
     if reports.is_empty() {
@@ -223,12 +227,13 @@ fn merge_here(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcom
             .help(help.and(below))
             .into());
     }
-    Ok(report_files(reports, None, ui))
+    let summary = None;
+    Ok(show_reports(reports, summary, ui))
 }
 
 /// Repairs the lock files of all root modules below directories.
-fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
-    let session = start(ui, directories, |_, _| Ok(()))?;
+fn repair_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
+    let session = start_session(ui, directories, |_, _| Ok(()))?;
     let roots = session.roots(&Selection {
         paths: directories.to_vec(),
         recursive: true,
@@ -241,10 +246,11 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
         let root = match session.open(path) {
             Ok(root) => root,
             Err(errors) => {
-                let failed = FileReport::from(anyhow::Error::from(errors));
+                let report = FileReport::from(anyhow::Error::from(errors));
+                // A root module that cannot be opened is not counted as a file with conflicts.
                 reports.push(FileReport {
                     had_conflict: false,
-                    ..failed
+                    ..report
                 });
                 continue;
             }
@@ -253,10 +259,11 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
             if !Tree::Work.exists(&file) || !files.insert(canonical_or_given(&file)) {
                 continue;
             }
-            let report = repair_or_report(&file, arguments, ui);
+            let report = repair_and_report(&file, arguments, ui);
             let mut warnings = Vec::new();
             for warning in report.warnings {
-                warnings.push(warning.in_root(path, true));
+                let is_one_of_many = true;
+                warnings.push(warning.in_root(path, is_one_of_many));
             }
             reports.push(FileReport { warnings, ..report });
         }
@@ -282,11 +289,11 @@ fn merge_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resul
             count(with_conflicts, "lock file")
         )
     };
-    Ok(report_files(reports, Some(summary), ui))
+    Ok(show_reports(reports, Some(summary), ui))
 }
 
 /// Repairs one of several files. A failure does not stop the others.
-fn repair_or_report(file: &Path, arguments: &MergeArgs, ui: &Ui) -> FileReport {
+fn repair_and_report(file: &Path, arguments: &MergeArgs, ui: &Ui) -> FileReport {
     repair_file(file, arguments, ui).unwrap_or_else(FileReport::from)
 }
 
@@ -294,9 +301,15 @@ fn repair_or_report(file: &Path, arguments: &MergeArgs, ui: &Ui) -> FileReport {
 fn repair_file(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<FileReport> {
     let bytes = read_lock_file(file, ui)?;
     if is_of_modules(arguments, file, &bytes) {
-        repair::<LockedModule>(file, bytes, arguments, &refuse_modules, ui)
+        repair_conflicts::<LockedModule>(file, bytes, arguments, &refuse_modules, ui)
     } else {
-        repair::<LockedProvider>(file, bytes, arguments, &relock_providers(arguments, ui), ui)
+        repair_conflicts::<LockedProvider>(
+            file,
+            bytes,
+            arguments,
+            &relock_providers(arguments, ui),
+            ui,
+        )
     }
 }
 
@@ -304,7 +317,7 @@ fn repair_file(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<FileReport
 fn relock_providers<'a>(
     MergeArgs { resolve, .. }: &'a MergeArgs,
     ui: &'a Ui,
-) -> impl Fn(&Path, Dialect, LockFile, Vec<Conflict>) -> Result<Relocked<LockedProvider>> + 'a {
+) -> impl Fn(&Path, Dialect, LockFile, Vec<Conflict>) -> Result<LockedAgain<LockedProvider>> + 'a {
     move |file, dialect, lock_file, conflicts| {
         resolve.lock_again(file, dialect, lock_file, conflicts, ui)
     }
@@ -316,7 +329,7 @@ fn refuse_modules<T>(
     _: Dialect,
     _: LockFileOf<LockedModule>,
     _: T,
-) -> Result<Relocked<LockedModule>> {
+) -> Result<LockedAgain<LockedModule>> {
     Err(Diagnostic::error(
         Code::InvalidArgument,
         "--resolve locks providers again, not modules",
@@ -332,10 +345,10 @@ fn is_of_modules(arguments: &MergeArgs, file: &Path, bytes: &[u8]) -> bool {
 
 /// Merges three versions of a file, as a merge driver of git. Versions that are no lock files are
 /// merged line by line.
-fn merge_three<T: EntryKind>(
+fn merge_versions<T: EntryKind>(
     files: [&PathBuf; 3],
     arguments: &MergeArgs,
-    relock: Resolver<'_, T>,
+    lock_again: Resolver<'_, T>,
     ui: &Ui,
 ) -> Result<FileReport> {
     let [base, ours, theirs] = files;
@@ -355,7 +368,7 @@ fn merge_three<T: EntryKind>(
         ("ours", &our_bytes),
         ("theirs", &their_bytes),
     ]
-    .map(|(side, bytes)| parse_side::<T>(&side_name(shown, side), bytes, dialect));
+    .map(|(side, bytes)| parse_side::<T>(&name_of_side(shown, side), bytes, dialect));
     let [Ok(base_document), Ok(our_document), Ok(their_document)] = parsed else {
         let mut errors = Vec::new();
         for side in parsed {
@@ -377,9 +390,9 @@ fn merge_three<T: EntryKind>(
         target: ours,
         target_bytes: our_bytes,
         shown,
-        relock,
+        lock_again,
     };
-    merge.finish(arguments.resolve.resolve)
+    merge.write_and_report(arguments.resolve.resolve)
 }
 
 /// Reports that a side cannot be read, so that git merged its lines as it does without a merge
@@ -419,11 +432,11 @@ fn report_line_by_line(errors: Vec<Diagnostic>, file: &Path, clean: bool) -> Fil
 
 /// Merges the conflicts that git left in a lock file, and writes the file. A file without conflicts
 /// stays as it is.
-fn repair<T: EntryKind>(
+fn repair_conflicts<T: EntryKind>(
     file: &Path,
     bytes: Vec<u8>,
     arguments: &MergeArgs,
-    relock: Resolver<'_, T>,
+    lock_again: Resolver<'_, T>,
     ui: &Ui,
 ) -> Result<FileReport> {
     let shown = arguments.path.as_deref().unwrap_or(file);
@@ -446,14 +459,14 @@ fn repair<T: EntryKind>(
         style,
     } = sides;
     let dialect = detect_dialect([&ours, &theirs], ui);
-    let our_side = parse_side::<T>(&side_name(shown, "ours"), &ours, dialect)
+    let our_side = parse_side::<T>(&name_of_side(shown, "ours"), &ours, dialect)
         .map_err(|errors| errors.map(|error| error.help(TAKE_ONE_SIDE)))?;
-    let their_side = parse_side::<T>(&side_name(shown, "theirs"), &theirs, dialect)
+    let their_side = parse_side::<T>(&name_of_side(shown, "theirs"), &theirs, dialect)
         .map_err(|errors| errors.map(|error| error.help(TAKE_ONE_SIDE)))?;
     // A base that is garbled or has conflicts of its own is ignored.
     let mut base_locks = LocksOf::<T>::default();
     let mut is_base_complete = false;
-    if let Ok(lock_file) = parse_side::<T>(&side_name(shown, "base"), &base, dialect) {
+    if let Ok(lock_file) = parse_side::<T>(&name_of_side(shown, "base"), &base, dialect) {
         base_locks = lock_file.locks().clone();
         is_base_complete = base_is_complete;
     }
@@ -467,14 +480,14 @@ fn repair<T: EntryKind>(
         target: file,
         target_bytes: bytes,
         shown,
-        relock,
+        lock_again,
     };
-    merge.finish(arguments.resolve.resolve)
+    merge.write_and_report(arguments.resolve.resolve)
 }
 
 impl<T: EntryKind> Merge<'_, T> {
     /// Returns warnings about entries that may be wrong although they merge.
-    fn warn_of_doubts(&self) -> Vec<Diagnostic> {
+    fn doubts(&self) -> Vec<Diagnostic> {
         let mut one_sided = Vec::new();
         let mut mixed = Vec::new();
         for entry in lockfile::diff::<T>(self.ours.locks(), self.theirs.locks()).entries {
@@ -488,7 +501,7 @@ impl<T: EntryKind> Merge<'_, T> {
             {
                 let message = format!("only {side} has {name}; it was kept");
                 let help = Help::text("if the configuration no longer requires it: ")
-                    .and(remedy_for_unused::<T>());
+                    .and(remedy_for_unused_entries::<T>());
                 one_sided.push(
                     Diagnostic::warning(Code::MergeConflict, message)
                         .note("the conflict does not show whether one side added it or the other removed it")
@@ -516,22 +529,25 @@ impl<T: EntryKind> Merge<'_, T> {
         one_sided
     }
 
-    /// Merges, writes and reports the result.
-    fn finish(self, is_requested: bool) -> Result<FileReport> {
-        let mut warnings = self.warn_of_doubts();
+    /// Merges the sides, locks entries in conflict again if it `resolves` conflicts, writes the
+    /// file and reports the result.
+    fn write_and_report(self, resolves: bool) -> Result<FileReport> {
+        let mut warnings = self.doubts();
         let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
         // After a failure the conflicts stay: a merge driver must not leave the file as if it had
         // been merged.
         let mut errors = Diagnostics::default();
-        let mut chosen = Vec::new();
-        match self.resolve(&merged, is_requested) {
-            Ok(Some((resolved, more))) => {
-                chosen = chosen_releases(&merged.conflicts, &resolved, self.dialect);
-                merged = resolved;
-                warnings.extend(more);
+        let mut status = Vec::new();
+        if resolves && !merged.conflicts.is_empty() {
+            match self.lock_conflicts_again(&merged) {
+                Ok((without_conflicts, more_warnings)) => {
+                    status =
+                        lines_about_resolved(&merged.conflicts, &without_conflicts, self.dialect);
+                    merged = without_conflicts;
+                    warnings.extend(more_warnings);
+                }
+                Err(failure) => errors = diagnostics(failure),
             }
-            Ok(None) => {}
-            Err(failure) => errors = diagnostics(failure),
         }
         let result = merge::with_markers(&self.ours, &self.theirs, &merged, &self.style)?;
         if result != self.target_bytes {
@@ -550,7 +566,6 @@ impl<T: EntryKind> Merge<'_, T> {
             let written = parse_side::<T>(self.shown, &result, self.dialect)?;
             findings = written.malformed_hashes();
         }
-        let mut status = chosen;
         let mut outcome = Outcome::Found;
         if findings.is_empty() {
             outcome = Outcome::Done;
@@ -566,24 +581,17 @@ impl<T: EntryKind> Merge<'_, T> {
         })
     }
 
-    /// Locks the entries in conflict again, if that is requested.
-    fn resolve(
-        &self,
-        merged: &Merged<T>,
-        is_requested: bool,
-    ) -> Result<Option<(Merged<T>, Vec<Diagnostic>)>> {
-        if !is_requested || merged.conflicts.is_empty() {
-            return Ok(None);
-        }
+    /// Locks the entries in conflict again. Returns the merged entries and warnings.
+    fn lock_conflicts_again(&self, merged: &Merged<T>) -> Result<LockedAgain<T>> {
         let without_conflicts = self.ours.edit(&merged.locks)?;
         let lock_file = parse_side::<T>(self.shown, &without_conflicts, self.dialect)?;
         let conflicts = merged.conflicts.clone();
-        (self.relock)(self.shown, self.dialect, lock_file, conflicts).map(Some)
+        (self.lock_again)(self.shown, self.dialect, lock_file, conflicts)
     }
 }
 
 /// Returns the command that removes entries that nothing requires.
-fn remedy_for_unused<T: EntryKind>() -> Remedy {
+fn remedy_for_unused_entries<T: EntryKind>() -> Remedy {
     if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
         Remedy::LockModules
     } else {
@@ -599,7 +607,7 @@ fn remedy_for_unused<T: EntryKind>() -> Remedy {
 fn help_for_conflicts<T: EntryKind>(file: &Path) -> Help {
     let choose = format!("choose a side of each conflict in {}, ", file.display());
     if T::FILE_NAME == MODULE_LOCK_FILE_NAME {
-        Help::text(choose + "then run: ").and(remedy_for_unused::<T>())
+        Help::text(choose + "then run: ").and(remedy_for_unused_entries::<T>())
     } else {
         Help::text(choose + "or run: ").and(Remedy::Merge {
             file: file.to_owned(),
@@ -610,7 +618,7 @@ fn help_for_conflicts<T: EntryKind>(file: &Path) -> Help {
 
 /// Returns a line for each conflict that the merge resolved:
 /// `  hashicorp/null   5.0.0 (ours 5.0.0, theirs 4.0.0)`.
-fn chosen_releases<T: EntryKind>(
+fn lines_about_resolved<T: EntryKind>(
     conflicts: &[Conflict<T>],
     merged: &Merged<T>,
     dialect: Dialect,
@@ -626,9 +634,9 @@ fn chosen_releases<T: EntryKind>(
             continue;
         }
         let name = T::name(&conflict.address, dialect);
-        let chosen = shown_release(merged.locks.get(&conflict.address));
-        let ours = shown_release(conflict.ours.as_ref());
-        let theirs = shown_release(conflict.theirs.as_ref());
+        let chosen = release_in_words(merged.locks.get(&conflict.address));
+        let ours = release_in_words(conflict.ours.as_ref());
+        let theirs = release_in_words(conflict.theirs.as_ref());
         lines.push(safe_line(&format!(
             "  {name}   {chosen} (ours {ours}, theirs {theirs})"
         )));
@@ -636,7 +644,7 @@ fn chosen_releases<T: EntryKind>(
     lines
 }
 
-fn shown_release<T: EntryKind>(entry: Option<&Arc<T>>) -> String {
+fn release_in_words<T: EntryKind>(entry: Option<&Arc<T>>) -> String {
     match entry {
         Some(entry) => entry.release().into_owned(),
         None => "no entry".to_owned(),
@@ -676,7 +684,7 @@ fn detect_dialect<const N: usize>(files: [&Vec<u8>; N], ui: &Ui) -> Dialect {
 }
 
 /// Returns the name of a version of the file in messages.
-fn side_name(path: &Path, side: &str) -> PathBuf {
+fn name_of_side(path: &Path, side: &str) -> PathBuf {
     PathBuf::from(format!("{} ({side})", path.display()))
 }
 

@@ -11,7 +11,7 @@ use provlock::project::LockOptions;
 use provlock::provider::Dialect;
 
 use crate::cli::args::{AgeArgs, ModuleArgs, PlatformArgs, SourceArgs};
-use crate::cli::run::session::start_locking;
+use crate::cli::run::session::start_locking_session;
 use crate::cli::ui::Ui;
 
 #[derive(Args)]
@@ -44,7 +44,7 @@ impl ResolveArgs {
         let mut options = LockOptions::default();
         options.platforms = self.platforms.named();
         options.min_age = self.age.min_age;
-        let session = start_locking(ui, &[], &self.modules, &self.age, &self.source)?;
+        let session = start_locking_session(ui, &[], &self.modules, &self.age, &self.source)?;
         // The file may belong to a root module elsewhere, which has a link to it.
         let directory = session.root_of_lock_file(file);
         let root = session.open_as(&directory, dialect)?;

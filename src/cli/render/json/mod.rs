@@ -13,7 +13,7 @@ mod tree;
 mod values;
 
 pub(crate) use mirror::Mirror;
-pub(crate) use output::{DoneOrFailed, Roots, diff, document, raw, verify};
+pub(crate) use output::{DoneOrFailed, Roots, diff, output_line, raw, verify};
 pub(crate) use reports::{Explanation, PublishedFacts, SettingsFile};
 pub(crate) use root::{FailedRoot, InstalledRoot, LockedRoot, PinnedRoot, RepairedRoot};
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::diagnostic::{Finding, ListedFinding, Notice};
 use super::root::{ComparedRoot, FailedRoot, VerifiedRoot};
 use super::run::Run;
 use crate::cli::render::diff::FileDiff;
-use crate::cli::render::foreign::clean;
+use crate::cli::render::foreign::redact_texts;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::identity::compute_identities;
 use crate::cli::render::verify::Verification;
@@ -34,7 +34,7 @@ struct Output<'a, T> {
 }
 
 /// Returns the line that a command prints.
-pub(crate) fn document(
+pub(crate) fn output_line(
     command: &str,
     result: impl Serialize,
     warnings: &[Diagnostic],
@@ -53,7 +53,7 @@ pub(crate) fn document(
         fields.entry("roots").or_insert_with(|| json!([]));
     }
     // Last of all, so that no field is forgotten.
-    clean(&mut object, &invocation.secrets);
+    redact_texts(&mut object, &invocation.secrets);
     format!("{object}\n")
 }
 
@@ -109,7 +109,10 @@ pub(crate) fn verify(verification: Verification<'_>) -> String {
     // The findings about no root module come first, then the findings of each root module.
     let mut paths = Vec::new();
     let mut findings = Vec::new();
-    for ((root, finding), identity) in verification.all().zip(compute_identities(verification)) {
+    for ((root, finding), identity) in verification
+        .all_findings()
+        .zip(compute_identities(verification))
+    {
         paths.push(root.map(|root| root.path.to_string_lossy()));
         findings.push(Finding::new(finding, identity, invocation));
     }
@@ -131,7 +134,7 @@ pub(crate) fn verify(verification: Verification<'_>) -> String {
     }
 
     let result = Verified {
-        run: Run::new(run, verification.not_checked()),
+        run: Run::new(run, verification.lines_about_not_checked()),
         roots: Roots {
             roots: done_or_failed,
         },
@@ -139,7 +142,7 @@ pub(crate) fn verify(verification: Verification<'_>) -> String {
         findings: of_change,
         all_findings,
     };
-    document("verify", result, &[], errors, invocation)
+    output_line("verify", result, &[], errors, invocation)
 }
 
 /// Returns the output of `diff`. Replaced hashes are also among the warnings.
@@ -152,7 +155,7 @@ pub(crate) fn diff(
     let roots = Roots {
         roots: files.into_iter().map(ComparedRoot::from).collect(),
     };
-    document("diff", roots, &warnings, &[], invocation)
+    output_line("diff", roots, &warnings, &[], invocation)
 }
 
 fn replaced_hashes(file: &FileDiff<'_>) -> impl Iterator<Item = Diagnostic> {
@@ -166,7 +169,7 @@ fn replaced_hashes(file: &FileDiff<'_>) -> impl Iterator<Item = Diagnostic> {
             "{}: {}{version}: {}",
             file.path.display(),
             row.name,
-            row.replaced()?
+            row.warning_if_replaced()?
         );
         Some(Diagnostic::warning(Code::HashesReplaced, message))
     })

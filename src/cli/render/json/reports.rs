@@ -37,10 +37,10 @@ impl Explanation {
         Self {
             code: code.as_str(),
             summary: code.summary(),
-            page: pages::page(code),
+            page: pages::markdown(code),
             severity: pages::severity(code),
             class: pages::class(code),
-            suppression: pages::suppression(code),
+            suppression: pages::suppression_list(code),
         }
     }
 }

@@ -23,8 +23,8 @@ use super::values::{AsText, Place};
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, Row, SchemeCounts};
-use crate::cli::render::upgrade::{EditText, edit_texts};
-use crate::cli::render::verify::not_checked;
+use crate::cli::render::upgrade::{EditText, texts_of_edits};
+use crate::cli::render::verify::lines_about_not_checked;
 
 /// A root module whose calls of modules are pinned.
 #[derive(Serialize)]
@@ -388,7 +388,7 @@ impl<'a> LockedRoot<'a> {
         if let Some(plan) = outcome.plan() {
             json.versions = Some(plan.moves.iter().filter_map(Versions::of).collect());
             json.module_versions = plan.moves.iter().filter_map(ModuleVersions::of).collect();
-            json.constraint_edits = Some(edit_texts(&plan.edits).collect());
+            json.constraint_edits = Some(texts_of_edits(&plan.edits).collect());
         }
         json
     }
@@ -425,7 +425,7 @@ impl<'a> VerifiedRoot<'a> {
                     Some((AsText(address), Authentication::of([authentication])?))
                 })
                 .collect(),
-            not_checked: not_checked(slice::from_ref(root), is_online),
+            not_checked: lines_about_not_checked(slice::from_ref(root), is_online),
             findings,
             suppressed: root.suppressed,
         }
@@ -447,7 +447,7 @@ impl<'a> InstalledRoot<'a> {
 impl<'a> PinnedRoot<'a> {
     pub(crate) fn new(path: &'a Path, pinned: &PinnedModules, written: bool) -> Self {
         let changed = !pinned.edits.is_empty();
-        let edits = edit_texts(&pinned.edits).collect();
+        let edits = texts_of_edits(&pinned.edits).collect();
         Self {
             path: path.to_string_lossy(),
             changed,

@@ -60,13 +60,13 @@ impl Bill {
             requirements: BTreeMap::new(),
         };
         for root in materials {
-            bill.add(root, paths, secrets);
+            bill.add_root(root, paths, secrets);
         }
         bill
     }
 
     /// Adds the locked packages of a root module, and the requirements between them.
-    fn add(&mut self, materials: &Materials, paths: &RepositoryPaths<'_>, secrets: &Secrets) {
+    fn add_root(&mut self, materials: &Materials, paths: &RepositoryPaths<'_>, secrets: &Secrets) {
         let mut purls = BTreeMap::new();
         for (address, locked) in &materials.providers {
             let mut properties = Vec::new();
@@ -76,30 +76,29 @@ impl Bill {
             if let Some(key) = materials.signers.get(address) {
                 properties.push(("provlock:signed-by", key.clone()));
             }
-            let package = Package::provider(address, locked, properties.into_iter());
-            purls.insert(Material::Provider(address.clone()), self.insert(package));
+            let package = Package::provider(address, locked, properties);
+            let purl = self.insert_or_merge(package);
+            purls.insert(Material::Provider(address.clone()), purl);
         }
         for (key, locked) in &materials.modules {
-            purls.insert(
-                Material::Module(key.clone()),
-                self.insert(Package::module(key, locked, secrets)),
-            );
+            let purl = self.insert_or_merge(Package::module(key, locked, secrets));
+            purls.insert(Material::Module(key.clone()), purl);
         }
-        let mut own = BTreeSet::new();
-        for (requiring, material) in &materials.requirements {
-            let purl = purls[material].clone();
-            match requiring {
-                None => _ = own.insert(purl),
-                Some(key) => {
-                    let by = &purls[&Material::Module(key.clone())];
-                    // Two calls may have the same package.
-                    if *by != purl {
-                        self.requirements
-                            .entry(by.clone())
-                            .or_default()
-                            .insert(purl);
-                    }
-                }
+        let mut root_requirements = BTreeSet::new();
+        for (requiring_module, material) in &materials.requirements {
+            let required = purls[material].clone();
+            // Without a module, the root module itself requires it.
+            let Some(key) = requiring_module else {
+                root_requirements.insert(required);
+                continue;
+            };
+            let requiring = &purls[&Material::Module(key.clone())];
+            // A module may call another module of its own package.
+            if *requiring != required {
+                self.requirements
+                    .entry(requiring.clone())
+                    .or_default()
+                    .insert(required);
             }
         }
         let mut path = safe(&paths.text_relative_to_top(&materials.path), secrets);
@@ -109,14 +108,14 @@ impl Bill {
         self.roots.push(Root {
             path,
             lock_path: safe(&paths.text_relative_to_top(&materials.lock_path), secrets),
-            requirements: own,
+            requirements: root_requirements,
             all: purls.into_values().collect(),
             is_complete: materials.is_complete,
         });
     }
 
     /// Adds a package, merges it with an equal one, and returns its purl.
-    fn insert(&mut self, package: Package) -> String {
+    fn insert_or_merge(&mut self, package: Package) -> String {
         let purl = package.purl.clone();
         match self.packages.get_mut(&purl) {
             Some(known) => known.merge(package),

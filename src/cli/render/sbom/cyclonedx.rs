@@ -34,7 +34,7 @@ pub(crate) fn document(bill: &Bill) -> String {
             incomplete.push(reference);
         }
     }
-    components.extend(bill.packages.values().map(component));
+    components.extend(bill.packages.values().map(component_object));
     // The project also depends on the root modules that could not be read.
     if bill.has_failed_roots {
         incomplete.push("project".to_owned());
@@ -74,7 +74,7 @@ fn root_reference(path: &str) -> String {
 }
 
 /// The `component` object of a package.
-fn component(package: &Package) -> Value {
+fn component_object(package: &Package) -> Value {
     let Package {
         purl,
         group,
@@ -91,7 +91,7 @@ fn component(package: &Package) -> Value {
         "bom-ref": purl,
         "name": name,
         "purl": purl,
-        "externalReferences": references(package),
+        "externalReferences": external_references(package),
         "properties": properties.collect::<Vec<_>>(),
     });
     for (field, value) in [("group", group), ("version", version)] {
@@ -102,8 +102,8 @@ fn component(package: &Package) -> Value {
     component
 }
 
-/// Returns the origin of a package.
-fn references(package: &Package) -> Vec<Value> {
+/// Returns the origin of a package, once for each archive.
+fn external_references(package: &Package) -> Vec<Value> {
     let (kind, url) = match &package.origin {
         Origin::Git(url, _) => ("vcs", url),
         Origin::Registry(url) | Origin::Archive(url) => ("distribution", url),

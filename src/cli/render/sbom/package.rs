@@ -7,8 +7,8 @@ use provlock::modules::{Getter, ModuleSource, RegistryModule, RemoteSource, comm
 use provlock::provider::{Dialect, Hash, HashScheme, ProviderAddress};
 use provlock::system::Secrets;
 
-use super::purl::{Purl, repository};
-use crate::cli::render::foreign::capped;
+use super::purl::{Purl, repository_qualifier};
+use crate::cli::render::foreign::with_limited_length;
 
 /// A package. All of its texts are safe to show.
 pub(super) struct Package {
@@ -39,23 +39,22 @@ pub(super) enum Origin {
 }
 
 impl Package {
-    /// A provider. `keys` become properties, too.
+    /// The package of a provider. Its address is a property, beside `other_properties`.
     pub(super) fn provider(
         address: &ProviderAddress,
         locked: &LockedProvider,
-        keys: impl Iterator<Item = (&'static str, String)>,
+        other_properties: Vec<(&'static str, String)>,
     ) -> Self {
         let version = locked.version.to_string();
         let purl = Purl {
             kind: "terraform",
             path: vec![&address.namespace, &address.name],
             version: Some(&version),
-            qualifiers: vec![repository(&address.hostname)],
+            qualifiers: vec![repository_qualifier(&address.hostname)],
             subpath: "",
         };
-        let properties = std::iter::once(("provlock:address", address.to_string()))
-            .chain(keys)
-            .collect();
+        let mut properties = BTreeSet::from([("provlock:address", address.to_string())]);
+        properties.extend(other_properties);
         Self {
             purl: purl.to_string(),
             group: Some(address.namespace.clone()),
@@ -68,14 +67,10 @@ impl Package {
         .with_hashes(&locked.hashes)
     }
 
-    /// The package of a module. Its purl depends on where it comes from: a registry of modules, an
-    /// OCI registry, or anything else.
+    /// The package of a module. Its purl is that of a registry of modules, of an OCI registry, or a
+    /// generic one.
     pub(super) fn module(key: &str, locked: &LockedModule, secrets: &Secrets) -> Self {
-        let mut package = RemoteSource::detect(&locked.package, "").ok();
-        if let Some(package) = &mut package {
-            // In a URL, only the address of a host may have brackets.
-            package.package = safe(&package.package, secrets).replace("[redacted]", "redacted");
-        }
+        let remote = remote_without_secrets(&locked.package, secrets);
         let commit = commit_of(locked);
         let digest = digest_of(locked);
         let version = locked.version.as_ref().map(ToString::to_string);
@@ -84,66 +79,16 @@ impl Package {
             Ok(ModuleSource::Registry(source)) if version.is_some() => Some(source.module),
             _ => None,
         };
-        let origin = Origin::of(registry.as_ref(), package.as_ref(), commit.as_deref());
-        let (name, purl) = if let Some(module) = &registry {
-            let path = vec![&*module.namespace, &*module.name, &*module.system];
-            let qualifiers = vec![repository(&module.host), ("vcs_url", origin.vcs_url())];
-            let purl = Purl {
-                kind: "terraform",
-                path,
-                version: version.as_deref(),
-                qualifiers,
-                subpath: "",
-            };
-            (
-                format!("{}/{}", module.name, module.system),
-                purl.to_string(),
-            )
-        } else if let (Some(digest), Some(package)) = (&digest, &package) {
-            let repository = package.url().strip_prefix("oci://").unwrap_or_default();
-            let repository = without_query(repository).to_owned();
-            let name = name_of(&repository).to_owned();
-            let purl = Purl {
-                kind: "oci",
-                path: vec![&name],
-                version: Some(digest),
-                qualifiers: vec![("repository_url", repository)],
-                subpath: &package.directory,
-            };
-            let purl = purl.to_string();
-            (name, purl)
-        } else {
-            let mut address = &locked.package;
-            let mut subpath = "";
-            if let Some(package) = &package {
-                address = &package.package;
-                subpath = &package.directory;
-            }
-            let name = safe(name_of(address), secrets);
-            let mut checksum = String::new();
-            let mut hashes = locked.hashes.iter();
-            if let Some(zh) = hashes.find(|hash| hash.is_well_formed_as(HashScheme::Zh)) {
-                checksum = format!("sha256:{}", zh.value());
-            }
-            let qualifiers = vec![
-                ("checksum", checksum),
-                ("download_url", origin.download_url()),
-                ("vcs_url", origin.vcs_url()),
-            ];
-            let purl = Purl {
-                kind: "generic",
-                path: vec![&name],
-                version: commit.as_deref(),
-                qualifiers,
-                subpath,
-            };
-            let purl = purl.to_string();
-            (name, purl)
+        let origin = Origin::of_module(registry.as_ref(), remote.as_ref(), commit.as_deref());
+        let named = match (&registry, &digest, &remote) {
+            (Some(module), _, _) => registry_purl(module, version.as_deref(), &origin),
+            (None, Some(digest), Some(remote)) => oci_purl(remote, digest),
+            _ => generic_purl(locked, remote.as_ref(), commit.as_deref(), &origin, secrets),
         };
         Self {
-            purl,
+            purl: named.purl,
             group: registry.map(|module| module.namespace),
-            name,
+            name: named.name,
             version: version.or(commit).or(digest),
             origin,
             archives: BTreeSet::new(),
@@ -165,7 +110,7 @@ impl Package {
                 }
                 HashScheme::H1 | HashScheme::Zh | HashScheme::Unknown => {
                     self.properties
-                        .insert(("provlock:hash", capped(hash.as_str())));
+                        .insert(("provlock:hash", with_limited_length(hash.as_str())));
                 }
             }
         }
@@ -190,35 +135,32 @@ impl Package {
 }
 
 impl Origin {
-    /// Returns where a package comes from. A package of a registry has a location of its own unless
-    /// the registry sends it itself.
-    fn of(
+    /// Returns where the package of a module comes from. A package of a registry has a `remote`
+    /// location of its own unless the registry sends it itself.
+    fn of_module(
         registry: Option<&RegistryModule>,
-        package: Option<&RemoteSource>,
+        remote: Option<&RemoteSource>,
         commit: Option<&str>,
     ) -> Self {
-        match (package, registry) {
-            (Some(package), _) if package.getter() == Getter::Git => {
-                let url = without_query(package.url()).to_owned();
-                let commit = commit
-                    .map(|commit| format!("@{commit}"))
-                    .unwrap_or_default();
-                let directory = if package.directory.is_empty() {
-                    ""
-                } else {
-                    "#"
+        match (remote, registry) {
+            (Some(remote), _) if remote.getter() == Getter::Git => {
+                let url = without_query(remote.url()).to_owned();
+                let mut location = format!("git+{url}");
+                if let Some(commit) = commit {
+                    location = format!("{location}@{commit}");
                 }
-                .to_owned()
-                    + &package.directory;
-                let location = format!("git+{url}{commit}{directory}");
+                if !remote.directory.is_empty() {
+                    location = format!("{location}#{}", remote.directory);
+                }
                 Self::Git(url, location)
             }
-            (Some(package), _) => Self::Archive(package.url().to_owned()),
+            (Some(remote), _) => Self::Archive(remote.url().to_owned()),
             (None, Some(module)) => Self::Registry(format!("https://{}", module.host.as_ascii())),
             (None, None) => Self::Unknown,
         }
     }
 
+    /// The location of a git repository; empty for other origins.
     fn vcs_url(&self) -> String {
         if let Self::Git(_, location) = self {
             location.clone()
@@ -227,6 +169,7 @@ impl Origin {
         }
     }
 
+    /// The URL of an archive; empty for other origins.
     fn download_url(&self) -> String {
         if let Self::Archive(url) = self {
             url.clone()
@@ -236,12 +179,105 @@ impl Origin {
     }
 }
 
+/// Name and purl of the package of a module.
+struct NamedPurl {
+    name: String,
+    purl: String,
+}
+
+/// `pkg:terraform/terraform-aws-modules/vpc/aws@5.14.0`
+fn registry_purl(module: &RegistryModule, version: Option<&str>, origin: &Origin) -> NamedPurl {
+    let purl = Purl {
+        kind: "terraform",
+        path: vec![&*module.namespace, &*module.name, &*module.system],
+        version,
+        qualifiers: vec![
+            repository_qualifier(&module.host),
+            ("vcs_url", origin.vcs_url()),
+        ],
+        subpath: "",
+    };
+    NamedPurl {
+        name: format!("{}/{}", module.name, module.system),
+        purl: purl.to_string(),
+    }
+}
+
+/// `pkg:oci/network@sha256:…?repository_url=ghcr.io/acme/network`
+fn oci_purl(remote: &RemoteSource, digest: &str) -> NamedPurl {
+    let repository = remote.url().strip_prefix("oci://").unwrap_or_default();
+    let repository = without_query(repository);
+    let name = name_of_address(repository);
+    let purl = Purl {
+        kind: "oci",
+        path: vec![name],
+        version: Some(digest),
+        qualifiers: vec![("repository_url", repository.to_owned())],
+        subpath: &remote.directory,
+    };
+    NamedPurl {
+        purl: purl.to_string(),
+        name: name.to_owned(),
+    }
+}
+
+/// `pkg:generic/network@COMMIT?vcs_url=git+https://…`: a purl with the digest and the location of
+/// the package, as far as they are known.
+fn generic_purl(
+    locked: &LockedModule,
+    remote: Option<&RemoteSource>,
+    commit: Option<&str>,
+    origin: &Origin,
+    secrets: &Secrets,
+) -> NamedPurl {
+    let mut address = &locked.package;
+    let mut directory = "";
+    if let Some(remote) = remote {
+        address = &remote.package;
+        directory = &remote.directory;
+    }
+    let name = safe(name_of_address(address), secrets);
+    let mut checksum = String::new();
+    let mut hashes = locked.hashes.iter();
+    if let Some(zh) = hashes.find(|hash| hash.is_well_formed_as(HashScheme::Zh)) {
+        checksum = format!("sha256:{}", zh.value());
+    }
+    let purl = Purl {
+        kind: "generic",
+        path: vec![&name],
+        version: commit,
+        qualifiers: vec![
+            ("checksum", checksum),
+            ("download_url", origin.download_url()),
+            ("vcs_url", origin.vcs_url()),
+        ],
+        subpath: directory,
+    };
+    NamedPurl {
+        purl: purl.to_string(),
+        name,
+    }
+}
+
+/// Returns the source of a locked package, without secrets in its address; `None` if it is no
+/// address.
+fn remote_without_secrets(package: &str, secrets: &Secrets) -> Option<RemoteSource> {
+    // A locked package has no directory beside the one in its address.
+    let directory = "";
+    let remote = RemoteSource::detect(package, directory).ok()?;
+    Some(RemoteSource {
+        // `[redacted]` would not be valid in a URL, where only an IPv6 address may have brackets.
+        package: safe(&remote.package, secrets).replace("[redacted]", "redacted"),
+        ..remote
+    })
+}
+
 fn without_query(url: &str) -> &str {
     url.split('?').next().unwrap_or(url)
 }
 
 /// The name of a repository or an archive: the last part of its address.
-fn name_of(address: &str) -> &str {
+fn name_of_address(address: &str) -> &str {
     let name = without_query(address)
         .trim_end_matches('/')
         .rsplit('/')
@@ -253,5 +289,5 @@ fn name_of(address: &str) -> &str {
 
 /// Text that is safe to show.
 pub(super) fn safe(text: &str, secrets: &Secrets) -> String {
-    capped(&secrets.redact(text))
+    with_limited_length(&secrets.redact(text))
 }

@@ -30,43 +30,33 @@ impl std::fmt::Display for Purl<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "pkg:{}", self.kind)?;
         for part in &self.path {
-            write!(f, "/{}", encoded(part))?;
+            write!(f, "/{}", percent_encoded(part))?;
         }
         if let Some(version) = self.version {
-            write!(f, "@{}", encoded(version))?;
+            write!(f, "@{}", percent_encoded(version))?;
         }
         // A qualifier without a value is the same as none.
-        let qualifiers = self
-            .qualifiers
-            .iter()
-            .filter(|(_, value)| !value.is_empty());
-        for (number, (name, value)) in qualifiers.enumerate() {
-            write!(
-                f,
-                "{}{name}={}",
-                if number == 0 { '?' } else { '&' },
-                encoded(value)
-            )?;
+        let mut separator = '?';
+        for (name, value) in &self.qualifiers {
+            if !value.is_empty() {
+                write!(f, "{separator}{name}={}", percent_encoded(value))?;
+                separator = '&';
+            }
         }
         // The specification forbids these segments in a subpath.
-        let parts = self
-            .subpath
-            .split('/')
-            .filter(|part| !["", ".", ".."].contains(part));
-        for (number, part) in parts.enumerate() {
-            write!(
-                f,
-                "{}{}",
-                if number == 0 { '#' } else { '/' },
-                encoded(part)
-            )?;
+        let mut separator = '#';
+        for part in self.subpath.split('/') {
+            if !["", ".", ".."].contains(&part) {
+                write!(f, "{separator}{}", percent_encoded(part))?;
+                separator = '/';
+            }
         }
         Ok(())
     }
 }
 
 /// The qualifier for a registry that is not the default of the type, which is Terraform's.
-pub(super) fn repository(host: &Hostname) -> (&'static str, String) {
+pub(super) fn repository_qualifier(host: &Hostname) -> (&'static str, String) {
     let is_default = host.is_default_of(Dialect::Terraform);
     (
         "repository_url",
@@ -78,7 +68,7 @@ pub(super) fn repository(host: &Hostname) -> (&'static str, String) {
     )
 }
 
-fn encoded(text: &str) -> impl std::fmt::Display {
+fn percent_encoded(text: &str) -> impl std::fmt::Display {
     utf8_percent_encode(text, ENCODED)
 }
 
@@ -114,7 +104,7 @@ mod tests {
 
     #[test]
     fn only_the_default_registry_is_omitted() {
-        let value = |text: &str| repository(&Hostname::parse(text).unwrap()).1;
+        let value = |text: &str| repository_qualifier(&Hostname::parse(text).unwrap()).1;
         assert_eq!(value("registry.terraform.io"), "");
         assert_eq!(value("registry.opentofu.org"), "registry.opentofu.org");
         assert_eq!(value("bücher.test:8443"), "xn--bcher-kva.test:8443");

@@ -39,7 +39,8 @@ pub(crate) fn snapshot(bill: &Bill, submission: &Submission) -> String {
 /// The manifest of a root module: its packages, with the ones that it requires itself marked as
 /// direct.
 fn manifest(root: &Root, bill: &Bill) -> Value {
-    let resolved = root.all.iter().map(|purl| {
+    let mut resolved = Map::new();
+    for purl in &root.all {
         let is_direct = root.requirements.contains(purl);
         // Another root module may require more of the same package.
         let dependencies: Vec<_> = bill
@@ -52,11 +53,11 @@ fn manifest(root: &Root, bill: &Bill) -> Value {
             "scope": "runtime",
             "dependencies": dependencies,
         });
-        (purl.clone(), dependency)
-    });
+        resolved.insert(purl.clone(), dependency);
+    }
     json!({
         "name": root.lock_path,
         "file": { "source_location": root.lock_path },
-        "resolved": resolved.collect::<Map<_, _>>(),
+        "resolved": resolved,
     })
 }

@@ -13,37 +13,45 @@ const TOOL: &str = concat!("Tool: provlock-", env!("CARGO_PKG_VERSION"));
 pub(crate) fn document(bill: &Bill) -> String {
     let created = bill.time_to_the_second();
     let project = "SPDXRef-Project";
-    let mut packages = vec![application(project, &bill.name)];
+    let mut packages = vec![application_object(project, &bill.name)];
     let mut root_ids = Vec::new();
     for (number, root) in bill.roots.iter().enumerate() {
         let id = make_id("RootModule", number, &root.path);
-        packages.push(application(&id, &root.path));
+        packages.push(application_object(&id, &root.path));
         root_ids.push(id);
     }
     let mut ids: HashMap<&str, String> = HashMap::new();
     for (number, package) in bill.packages.values().enumerate() {
         let id = make_id("Package", number, &package.full_name());
-        packages.push(library(package, &id, &created));
+        packages.push(library_object(package, &id, &created));
         ids.insert(&package.purl, id);
     }
 
-    let mut relations = vec![relation("SPDXRef-DOCUMENT", "DESCRIBES", project)];
+    let mut relations = vec![relationship_object(
+        "SPDXRef-DOCUMENT",
+        "DESCRIBES",
+        project,
+    )];
     // NOASSERTION means that there may be more dependencies (clause 11 of the specification).
     if bill.has_failed_roots {
-        relations.push(relation(project, "DEPENDS_ON", "NOASSERTION"));
+        relations.push(relationship_object(project, "DEPENDS_ON", "NOASSERTION"));
     }
     for (root, id) in bill.roots.iter().zip(&root_ids) {
-        relations.push(relation(project, "DEPENDS_ON", id));
+        relations.push(relationship_object(project, "DEPENDS_ON", id));
         for purl in &root.requirements {
-            relations.push(relation(id, "DEPENDS_ON", &ids[&**purl]));
+            relations.push(relationship_object(id, "DEPENDS_ON", &ids[&**purl]));
         }
         if !root.is_complete {
-            relations.push(relation(id, "DEPENDS_ON", "NOASSERTION"));
+            relations.push(relationship_object(id, "DEPENDS_ON", "NOASSERTION"));
         }
     }
     for purl in bill.packages.keys() {
         for other in bill.required_by(purl) {
-            relations.push(relation(&ids[&**purl], "DEPENDS_ON", &ids[&**other]));
+            relations.push(relationship_object(
+                &ids[&**purl],
+                "DEPENDS_ON",
+                &ids[&**other],
+            ));
         }
     }
     let mut document = json!({
@@ -61,7 +69,7 @@ pub(crate) fn document(bill: &Bill) -> String {
     format!("{document:#}\n")
 }
 
-fn relation(from: &str, kind: &str, to: &str) -> Value {
+fn relationship_object(from: &str, kind: &str, to: &str) -> Value {
     json!({
         "spdxElementId": from,
         "relationshipType": kind,
@@ -79,8 +87,8 @@ fn make_id(kind: &str, number: usize, name: &str) -> String {
     format!("SPDXRef-{kind}-{number}-{name}")
 }
 
-/// A project or a root module.
-fn application(id: &str, name: &str) -> Value {
+/// The `package` object of a project or a root module.
+fn application_object(id: &str, name: &str) -> Value {
     json!({
         "SPDXID": id,
         "name": name,
@@ -90,8 +98,8 @@ fn application(id: &str, name: &str) -> Value {
     })
 }
 
-/// A provider or a module.
-fn library(package: &Package, id: &str, created: &str) -> Value {
+/// The `package` object of a provider or a module.
+fn library_object(package: &Package, id: &str, created: &str) -> Value {
     let location = match &package.origin {
         Origin::Registry(_) | Origin::Unknown => "NOASSERTION",
         // The format has no locations on a machine.

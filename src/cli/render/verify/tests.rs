@@ -35,9 +35,9 @@ fn what_is_well_is_said_in_a_line() {
         let lines = lines_if_ok(roots)
             .unwrap()
             .into_iter()
-            .chain(published_line(roots, online));
+            .chain(line_about_published(roots, online));
         lines
-            .chain(not_checked(roots, online))
+            .chain(lines_about_not_checked(roots, online))
             .collect::<Vec<_>>()
             .join("\n")
     };
@@ -120,8 +120,8 @@ fn what_is_well_fits_the_terminal() {
             for roots in [&many[..1], &many] {
                 let lines = lines_if_ok(roots).into_iter().flatten();
                 let lines = lines
-                    .chain(not_checked(roots, true))
-                    .chain(not_checked(roots, false));
+                    .chain(lines_about_not_checked(roots, true))
+                    .chain(lines_about_not_checked(roots, false));
                 lines.for_each(|line| assert!(line.len() <= 80, "{line}"));
             }
         }
@@ -143,7 +143,10 @@ fn without_a_lock_file_nothing_is_well() {
     assert_eq!(lines_if_ok(std::slice::from_ref(&unlocked)), None);
     assert_eq!(lines_if_ok(&[]), None);
     assert_eq!(
-        (published_line(&[unlocked], true), not_checked(&[], false)),
+        (
+            line_about_published(&[unlocked], true),
+            lines_about_not_checked(&[], false)
+        ),
         (None, Vec::new())
     );
 }
