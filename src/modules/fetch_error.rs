@@ -90,12 +90,12 @@ impl FetchError {
     }
 
     /// The same error, from a server that does not have the package.
-    pub(super) fn gone(self) -> Self {
-        self.gone_if(true)
+    pub(super) fn marked_gone(self) -> Self {
+        self.marked_gone_if(true)
     }
 
     /// [`FetchError::gone`] if the server does not have the package.
-    pub(super) fn gone_if(self, is_gone: bool) -> Self {
+    pub(super) fn marked_gone_if(self, is_gone: bool) -> Self {
         Self { is_gone, ..self }
     }
 
@@ -208,7 +208,7 @@ impl From<Diagnostics> for FetchError {
 
 impl From<ModulePackageError> for FetchError {
     fn from(ModulePackageError { error, is_gone }: ModulePackageError) -> Self {
-        Self::from(Diagnostics::from(error)).gone_if(is_gone)
+        Self::from(Diagnostics::from(error)).marked_gone_if(is_gone)
     }
 }
 

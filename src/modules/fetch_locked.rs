@@ -122,7 +122,7 @@ impl ModuleFetcher {
                 if package.getter() == Getter::Git =>
             {
                 let commit = locked_commit(package).unwrap_or_default();
-                let own = own_repository(source, package).at_commit(&commit);
+                let own = repository_with_login(source, package).at_commit(&commit);
                 self.package_at_locked_address(
                     clients,
                     &RemoteSource {
@@ -234,7 +234,7 @@ impl ModuleFetcher {
         let scratch = cache.scratch()?;
         let repository = scratch.path().join("git");
         let git = self.git(&repository);
-        let address_with_login = GitAddress::parse(own_repository(source, package).url())?;
+        let address_with_login = GitAddress::parse(repository_with_login(source, package).url())?;
         // The installed repository must not contain a login.
         let address = GitAddress::parse(package.url())?;
         let url = address.url.as_str();
@@ -271,7 +271,7 @@ impl ModuleFetcher {
 }
 
 /// The address of the repository of a locked package, with a login, which only the source contains.
-pub(super) fn own_repository<'a>(
+pub(super) fn repository_with_login<'a>(
     source: &'a ModuleSource,
     package: &'a RemoteSource,
 ) -> &'a RemoteSource {

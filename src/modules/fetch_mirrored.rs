@@ -4,7 +4,7 @@ use super::copy;
 use super::fetch_error::{FetchError, FetchResult};
 use super::fetcher::ModuleFetcher;
 use super::locked::{self, LockedAddress};
-use super::mirror::{FoundPackage, ModuleMirror, key};
+use super::mirror::{FoundPackage, ModuleMirror, index_key};
 use super::package::{Package, PackageOrigin};
 use super::package_store::Content;
 use super::registry;
@@ -77,7 +77,7 @@ impl ModuleFetcher {
         constraints: &ConstraintList,
     ) -> Result<(Package, Option<Version>)> {
         let mut entries: Vec<_> = mirror.index()?.packages.iter().collect();
-        let address = key(source);
+        let address = index_key(source);
         entries.retain(|entry| entry.source == address);
         if let ModuleSource::Registry(registry) = source {
             let versions: Vec<_> = entries
@@ -87,7 +87,7 @@ impl ModuleFetcher {
             if versions.is_empty() {
                 return Err(mirror.absent_error(&address).into());
             }
-            let selected = registry::select(&registry.module, &versions, constraints)?;
+            let selected = registry::select_version(&registry.module, &versions, constraints)?;
             entries.retain(|entry| entry.parsed_version().as_ref() == Some(&selected));
         }
         match &entries[..] {

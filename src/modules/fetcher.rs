@@ -359,7 +359,7 @@ impl ModuleFetcher {
     ) -> Result<Option<(Package, Version)>> {
         // A pinned version in the cache cannot have changed.
         if purpose == FetchPurpose::Reading
-            && let Some(pinned) = registry::pinned(constraints)
+            && let Some(pinned) = registry::pinned_version(constraints)
             && let Some(package) = self.cached_registry_version(module, pinned)?
         {
             return Ok(Some((package, pinned.clone())));
@@ -367,7 +367,8 @@ impl ModuleFetcher {
         if self.is_offline {
             return self.cached_registry_package(module, constraints);
         }
-        let version = registry::select(module, &self.versions(clients, module)?, constraints)?;
+        let version =
+            registry::select_version(module, &self.versions(clients, module)?, constraints)?;
         let package = self.registry_version(clients, module, &version, purpose, || {
             clients.registry.location(module, &version)
         })?;
@@ -385,7 +386,7 @@ impl ModuleFetcher {
             self.cached_registry_version(module, version)
                 .is_ok_and(|package| package.is_some())
         });
-        let Some(newest) = registry::newest(versions.iter(), constraints) else {
+        let Some(newest) = registry::newest_allowed(versions.iter(), constraints) else {
             return Ok(None);
         };
         let package = self.cached_registry_version(module, newest)?;

@@ -79,7 +79,7 @@ impl IndexEntry {
     /// The entry for a locked module, whose package has the hash.
     pub(crate) fn new(source: &ModuleSource, locked: &LockedModule, h1: &Hash) -> Self {
         Self {
-            source: key(source),
+            source: index_key(source),
             version: locked.version.as_ref().map(ToString::to_string),
             package: locked.package.clone(),
             h1: h1.clone(),
@@ -103,7 +103,7 @@ impl IndexEntry {
 }
 
 /// The source of a package, whatever the directory in it.
-pub(super) fn key(source: &ModuleSource) -> String {
+pub(super) fn index_key(source: &ModuleSource) -> String {
     match source {
         ModuleSource::Local(path) => path.clone(),
         ModuleSource::Registry(source) => source.module.to_string(),

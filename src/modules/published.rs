@@ -2,7 +2,7 @@
 //! not used.
 
 use super::fetch_error::{FetchError, FetchResult};
-use super::fetch_locked::own_repository;
+use super::fetch_locked::repository_with_login;
 use super::fetched::FetchPurpose;
 use super::fetcher::{Clients, ModuleFetcher};
 use super::locked::{self, PinnedAddress, Revision};
@@ -80,7 +80,7 @@ impl ModuleFetcher {
                         Code::NoMatchingVersion,
                         message,
                     ))
-                    .gone());
+                    .marked_gone());
                 }
                 self.registry_version(clients, module, version, FetchPurpose::Locking, || {
                     registry.location(module, version)
@@ -152,7 +152,7 @@ impl ModuleFetcher {
     ) -> FetchResult<Option<Diagnostic>> {
         let package = &pinned.package;
         let locked_source = match &pinned.revision {
-            Revision::Commit(commit) => own_repository(source, package).at_commit(commit),
+            Revision::Commit(commit) => repository_with_login(source, package).at_commit(commit),
             Revision::Digest(_) => package.clone(),
         };
         match self.package_at_locked_address(

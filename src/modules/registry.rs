@@ -248,7 +248,7 @@ impl ModuleRegistry {
             Ok(document) => Ok((url, document)),
             Err(error) => {
                 let is_gone = has_no_document(&error);
-                Err(FetchError::from(error.into_diagnostic(what)).gone_if(is_gone))
+                Err(FetchError::from(error.into_diagnostic(what)).marked_gone_if(is_gone))
             }
         }
     }
@@ -290,12 +290,12 @@ fn joined_location(what: &str, url: &Url, location: &str) -> FetchResult<Url> {
 }
 
 /// Selects the newest version of a module that meets the constraints, as OpenTofu and Terraform do.
-pub(crate) fn select(
+pub(crate) fn select_version(
     module: &RegistryModule,
     versions: &[Version],
     constraints: &ConstraintList,
 ) -> Result<Version> {
-    newest(versions.iter(), constraints).cloned().ok_or_else(|| {
+    newest_allowed(versions.iter(), constraints).cloned().ok_or_else(|| {
         let releases = versions.iter().filter(|version| !version.is_prerelease()).max();
         let message = match (versions.iter().max(), releases) {
             (None, _) => format!("{module} has no versions"),
@@ -309,7 +309,7 @@ pub(crate) fn select(
 
 /// Returns the newest version that meets the constraints; of several that differ in build metadata,
 /// the first one.
-pub(crate) fn newest<'a>(
+pub(crate) fn newest_allowed<'a>(
     versions: impl Iterator<Item = &'a Version>,
     constraints: &ConstraintList,
 ) -> Option<&'a Version> {
@@ -337,11 +337,11 @@ pub(crate) fn allows(constraints: &ConstraintList, version: &Version) -> bool {
     }
     // Build metadata is ignored when versions of modules are compared.
     constraints.allows(&version.without_metadata())
-        && (!version.is_prerelease() || pinned(constraints).is_some())
+        && (!version.is_prerelease() || pinned_version(constraints).is_some())
 }
 
 /// Returns the version of constraints that allow exactly one.
-pub(crate) fn pinned(constraints: &ConstraintList) -> Option<&Version> {
+pub(crate) fn pinned_version(constraints: &ConstraintList) -> Option<&Version> {
     match constraints.terms() {
         [term] if term.operator == Operator::Exact => Some(&term.boundary),
         _ => None,
@@ -383,7 +383,7 @@ mod tests {
         ] {
             let versions: Vec<_> = listed.iter().filter_map(|text| version(text)).collect();
             let constraints = ConstraintList::parse_for_module(constraints).unwrap();
-            let found = newest(versions.iter(), &constraints).map(ToString::to_string);
+            let found = newest_allowed(versions.iter(), &constraints).map(ToString::to_string);
             assert_eq!(found.as_deref(), selected, "{listed:?} {constraints}");
         }
     }

@@ -35,7 +35,7 @@ const FETCH: [&str; 5] = [
 ];
 
 fn no_branch(name: &str) -> FetchError {
-    FetchError::git(format!("it has no branch or tag {name:?}")).gone()
+    FetchError::git(format!("it has no branch or tag {name:?}")).marked_gone()
 }
 
 impl Repository<'_> {
@@ -151,7 +151,7 @@ impl Repository<'_> {
         let why = format!("no branch or tag of it contains the commit {commit}");
         let help = "use a commit of a branch or a tag; init cannot check out this one, which may \
                     be from a fork";
-        Err(FetchError::git(why).help(help).gone())
+        Err(FetchError::git(why).help(help).marked_gone())
     }
 
     /// Fetches the tag of this name, or else the branch, where a different reference also has the
@@ -201,7 +201,7 @@ impl Repository<'_> {
         self.set_default_branch(url)?;
         let Some(commit) = self.commit_meant_by(revision)? else {
             let why = format!("it has no branch, tag or commit {revision:?}");
-            return Err(FetchError::git(why).gone());
+            return Err(FetchError::git(why).marked_gone());
         };
         Ok(commit)
     }

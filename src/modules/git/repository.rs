@@ -343,7 +343,7 @@ impl<'a> Repository<'a> {
         } else {
             "git could not fetch it"
         });
-        let error = error.gone_if(text.contains("couldn't find remote ref"));
+        let error = error.marked_gone_if(text.contains("couldn't find remote ref"));
         if lines.is_empty() {
             return error;
         }

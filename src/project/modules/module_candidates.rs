@@ -127,7 +127,8 @@ impl MovingCall<'_> {
         source: &RegistrySource,
         versions: &[Version],
     ) -> Box<Diagnostic> {
-        if let Err(errors) = registry::select(&source.module, versions, &self.call.constraints)
+        if let Err(errors) =
+            registry::select_version(&source.module, versions, &self.call.constraints)
             && let Some(error) = errors.into_iter().next()
         {
             return Box::new(self.call.at_call(error));

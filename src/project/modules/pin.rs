@@ -216,7 +216,7 @@ impl Pins<'_> {
             self.warnings.push(call.at_call(warning).help(help));
             return Edit::NotRequested;
         };
-        if registry::pinned(&call.constraints) == Some(version) {
+        if registry::pinned_version(&call.constraints) == Some(version) {
             return Edit::NotRequested;
         }
         module_edit::to_constraints(call, version, |_| Some(version.to_string())).into()

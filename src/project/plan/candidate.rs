@@ -427,7 +427,7 @@ impl Candidate<'_> {
     }
 
     /// Location of the first recorded hash for which `is_meant` returns `true`.
-    pub(super) fn recorded_hash(&self, is_meant: impl Fn(&Hash) -> bool) -> Option<&Location> {
+    pub(super) fn location_of_hash(&self, is_meant: impl Fn(&Hash) -> bool) -> Option<&Location> {
         let mut hashes = self.lock_file.entry(self.address)?.hashes.iter();
         hashes
             .find(|(hash, _)| is_meant(hash))

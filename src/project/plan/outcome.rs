@@ -114,7 +114,7 @@ fn known_or_new_entry(
         address, locked, ..
     } = plan.candidate;
     let previous = locked
-        .or_else(|| request.prepared.side_with(address, plan.version))
+        .or_else(|| request.prepared.only_side_with(address, plan.version))
         .map(Arc::as_ref);
     let entry = Arc::new(record(plan, request, previous, packages)?);
     // An entry with a warning belongs to the lock file that it compares with.
@@ -122,7 +122,7 @@ fn known_or_new_entry(
         return Ok(entry);
     }
     let entries = &request.run.recorded;
-    Ok(entries.keep(address, entry, |other| plan.is_for(other)))
+    Ok(entries.share(address, entry, |other| plan.is_for(other)))
 }
 
 /// Returns an error for each rule about signatures that a package violates, at the declarations of

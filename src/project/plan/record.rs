@@ -263,7 +263,7 @@ fn changed_hashes_error(
         wrong.len()
     );
     let error = Diagnostic::error(Code::HashesChanged, message);
-    let error = match candidate.recorded_hash(|hash| wrong.contains(hash)) {
+    let error = match candidate.location_of_hash(|hash| wrong.contains(hash)) {
         Some(location) => error.at(location.clone(), label),
         None => error.note(label),
     };

@@ -65,7 +65,7 @@ pub(super) struct EntryRules {
 pub(crate) struct RecordedEntries(Mutex<HashMap<ProviderAddress, VecDeque<Arc<RecordedEntry>>>>);
 
 impl RecordedEntries {
-    /// Returns an entry that fits.
+    /// Returns an entry of a provider that fits; `None` if no root module has recorded one.
     pub(super) fn find(
         &self,
         address: &ProviderAddress,
@@ -78,9 +78,9 @@ impl RecordedEntries {
             .cloned()
     }
 
-    /// Keeps an entry and returns it. Returns the entry of a different thread if that has kept a
-    /// fitting one meanwhile.
-    pub(super) fn keep(
+    /// Keeps an entry for other root modules and returns it. Returns the entry of a different
+    /// thread instead if that has kept a fitting one meanwhile.
+    pub(super) fn share(
         &self,
         address: &ProviderAddress,
         entry: Arc<RecordedEntry>,

@@ -318,7 +318,7 @@ pub(super) fn unpublished_warning(
     };
     let warning = Diagnostic::warning(Code::HashNotPublished, message)
         .note(format!("compared with {compared}"));
-    let warning = warning.at_each_location(candidate.recorded_hash(|hash| hash == first));
+    let warning = warning.at_each_location(candidate.location_of_hash(|hash| hash == first));
     Some(
         warning
             .help(Help::text("find out who added it; to remove it: ").and(remedy_to_accept(name))),
