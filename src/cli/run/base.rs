@@ -92,7 +92,7 @@ fn settings_before(
             // For a file of this name the repository is not searched for mentions, so both count.
             mentioned_dialects: &[Dialect::Tofu, Dialect::Terraform],
         };
-        let finding = change.policy_changed(&edit);
+        let finding = change.finding_edited_settings(&edit);
         change.findings.extend(finding);
     }
     match (settings, settings_now) {

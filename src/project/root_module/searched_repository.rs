@@ -290,7 +290,8 @@ impl SearchedRepository {
             "opentofu",
             commit,
         ];
-        if paths_mention_tofu(&tracked) || printed(&self.top, &search).is_some() {
+        // git grep fails without a match.
+        if paths_mention_tofu(&tracked) || git_output(&self.top, &search).is_some() {
             TofuMentions::Found
         } else {
             TofuMentions::NotFound
@@ -393,7 +394,7 @@ fn distance(ancestor: &Path, directory: &Path) -> usize {
 
 /// Runs a git command that lists paths, each ended by a NUL; `None` if it fails.
 fn list_paths(top: &Path, arguments: &[&str]) -> Option<Vec<PathBuf>> {
-    let listed = printed(top, arguments)?;
+    let listed = git_output(top, arguments)?;
     let mut paths = Vec::new();
     for bytes in listed.split(|byte| *byte == 0) {
         match std::str::from_utf8(bytes) {
@@ -404,9 +405,9 @@ fn list_paths(top: &Path, arguments: &[&str]) -> Option<Vec<PathBuf>> {
     Some(paths)
 }
 
-/// Runs git at the top of a repository, which is not trusted, and returns its output if it
-/// succeeds.
-fn printed(top: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
+/// Runs git at the top of a repository, which is not trusted, and returns its output; `None` if git
+/// fails.
+fn git_output(top: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
     let mut command = git::in_repository(top);
     command.args(arguments);
     let limits = ProcessLimits {

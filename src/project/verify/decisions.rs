@@ -391,36 +391,38 @@ pub(super) fn removed_roots_note(
     directory: &Path,
     roots: &BTreeSet<&Path>,
 ) -> Diagnostic {
-    let name = |path: &Path| {
-        without_leading_dot(change.shown_path(path))
-            .display()
-            .to_string()
-    };
-    let location = Location::of_file(without_leading_dot(change.shown_path(directory)));
-    let mut notes = Vec::new();
+    let shown_directory = without_leading_dot(change.shown_path(directory));
+    let location = Location::of_file(&shown_directory);
+    let mut sentences = Vec::new();
     for root in roots {
-        notes.push(match moved_to(change, root) {
-            Some(target) => format!(
-                "the root module in {} was moved to {}",
-                name(root),
-                name(target)
-            ),
-            None => format!("the root module in {} was removed", name(root)),
+        let old = without_leading_dot(change.shown_path(root));
+        let old = old.display();
+        sentences.push(match new_directory_of(change, root) {
+            Some(target) => {
+                let new = without_leading_dot(change.shown_path(target));
+                format!("the root module in {old} was moved to {}", new.display())
+            }
+            None => format!("the root module in {old} was removed"),
         });
     }
-    if let [only] = &notes[..] {
+    if let [only] = &sentences[..] {
         return decision_note(only.clone(), &location);
     }
-    let count = roots.len();
-    let message = format!("{} was removed, with {count} root modules", name(directory));
-    notes.truncate(MOST_NAMED);
-    notes
-        .into_iter()
-        .fold(decision_note(message, &location), Diagnostic::note)
+    let message = format!(
+        "{} was removed, with {} root modules",
+        shown_directory.display(),
+        roots.len()
+    );
+    let mut note = decision_note(message, &location);
+    for sentence in sentences.into_iter().take(MOST_NAMED) {
+        note = note.note(sentence);
+    }
+    note
 }
 
-/// The directory of a new lock file that has the bytes of the lock file of a removed directory.
-fn moved_to<'a>(change: &'a ReviewedChange, directory: &Path) -> Option<&'a Path> {
+/// The directory of a new lock file that has the bytes of the lock file of a removed directory;
+/// `None` if there is no such file.
+fn new_directory_of<'a>(change: &'a ReviewedChange, directory: &Path) -> Option<&'a Path> {
     for name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
         let Some(bytes) = change.file_before(&directory.join(name)) else {
             continue;

@@ -129,17 +129,16 @@ impl Report<VerifiedRoot> {
         })
     }
 
-    /// Removes the findings and errors that the report of the base has, too. Its paths are the
+    /// Removes the findings and errors that the report of the base has, too, whose paths are the
     /// same.
     fn remove_known(&mut self, before: &Self) {
-        let before: HashMap<_, _> = before
-            .roots
-            .iter()
-            .map(|(path, root)| (path, root))
-            .collect();
+        let mut results_before = HashMap::new();
+        for (path, result) in &before.roots {
+            results_before.insert(path, result);
+        }
         for (path, result) in &mut self.roots {
-            match (&mut *result, before.get(path)) {
-                (Ok(root), Some(Ok(before))) => root.remove_known(before),
+            match (&mut *result, results_before.get(path)) {
+                (Ok(root), Some(Ok(root_before))) => root.remove_known(root_before),
                 // What could not be read before either is not a mistake of the change.
                 (Err(errors), Some(Err(before))) if is_the_same_failure(errors, before) => {
                     let failed = VerifiedRoot {

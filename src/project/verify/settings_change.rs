@@ -61,7 +61,7 @@ impl Session<'_> {
                 above: settings_above(change, directory),
                 mentioned_dialects: &mentioned,
             };
-            findings.extend(change.policy_changed(&edit));
+            findings.extend(change.finding_edited_settings(&edit));
         }
 
         findings.extend(self.errors_in_nearer_settings(change, &paths, &edited, &findings));
@@ -176,18 +176,18 @@ impl ReviewedChange {
     /// The finding about an edited settings file: an error if it may allow more than before, a note
     /// if it only allows less; `None` if its values are equal. Settings that the base has, and that
     /// cannot be used, do not apply.
-    pub fn policy_changed(&self, edit: &SettingsEdit<'_>) -> Option<Diagnostic> {
-        let difference = match (&edit.before, &edit.now) {
-            (Some(before), Some(now)) => Some(self.difference(edit, before, now)),
-            _ => None,
-        };
-        if difference
-            .as_ref()
-            .is_some_and(SettingsDifference::is_empty)
+    pub fn finding_edited_settings(&self, edit: &SettingsEdit<'_>) -> Option<Diagnostic> {
+        let mut difference = None;
+        if let Some(before) = &edit.before
+            && let Some(now) = &edit.now
         {
-            return None;
+            let known = self.difference(edit, before, now);
+            if known.is_empty() {
+                return None;
+            }
+            difference = Some(known);
         }
-        let how = match (&edit.before, Tree::Work.exists(edit.shown)) {
+        let checked_how = match (&edit.before, Tree::Work.exists(edit.shown)) {
             (Some(_), _) => "this change is checked without it",
             (None, true) => "that of the base cannot be read, so this change is checked with it",
             (None, false) => {
@@ -198,18 +198,15 @@ impl ReviewedChange {
         let location = Location::of_file(edit.shown);
         match difference {
             Some(difference) if difference.looser.is_empty() => {
-                let message = format!("{shown} {what} and only forbids more; {how}");
-                let finding = Diagnostic::finding(Code::PolicyChanged, message);
-                let note = Diagnostic {
-                    severity: Severity::Note,
-                    ..finding
-                };
+                let message = format!("{shown} {what} and only forbids more; {checked_how}");
+                let mut note = Diagnostic::finding(Code::PolicyChanged, message);
+                note.severity = Severity::Note;
                 let keys = joined_with_and(&difference.stricter);
                 let note = note.at_location(location).note(format!("stricter: {keys}"));
                 Some(note.help("make sure that later changes can meet it"))
             }
             difference => {
-                let message = format!("{shown} {what}; {how}");
+                let message = format!("{shown} {what}; {checked_how}");
                 let mut error =
                     Diagnostic::finding(Code::PolicyChanged, message).at_location(location);
                 if let Some(difference) = difference {
