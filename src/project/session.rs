@@ -253,7 +253,7 @@ impl<'a> Session<'a> {
     }
 
     /// Notifies the observers of facts that are known only at the end of a step, each once.
-    pub(super) fn finish(&self) {
+    pub(super) fn notify_at_end(&self) {
         self.notify_sources_read();
         let mut hosts = self.connections.claiming_hosts();
         hosts.retain(|host| self.is_first_notice(format!("dates of {host}")));

@@ -63,7 +63,7 @@ impl Session<'_> {
                 Err(more) => errors.extend(more),
             }
         }
-        self.finish();
+        self.notify_at_end();
         (bill, errors)
     }
 

@@ -164,7 +164,7 @@ impl Session<'_> {
         if !self.options.offline {
             inventory.signers = self.request_signers(releases.into_keys().collect())?;
         }
-        self.finish();
+        self.notify_at_end();
         Ok(inventory)
     }
 
@@ -172,7 +172,7 @@ impl Session<'_> {
     pub fn locked_versions(&self, roots: &Roots) -> LockedVersions {
         self.notify(Event::Reading);
         let versions = self.read_versions(roots, |root| root.configuration_errors(&self.modules));
-        self.finish();
+        self.notify_at_end();
         versions
     }
 

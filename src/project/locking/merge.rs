@@ -85,7 +85,7 @@ impl Session<'_> {
         };
         // Warnings about providers without an entry come first.
         outcome.warnings.splice(0..0, warnings);
-        self.finish();
+        self.notify_at_end();
         Ok(Resolved {
             outcome,
             unresolved,

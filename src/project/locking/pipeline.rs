@@ -127,7 +127,7 @@ impl Session<'_> {
                 });
             }
         });
-        self.finish();
+        self.notify_at_end();
         for facts in self.connections.shared_facts() {
             report.findings.extend(facts.warning());
         }

@@ -123,7 +123,7 @@ impl Session<'_> {
             // It comes after the warnings about lock files.
             mirrored.warnings.insert(number_of_warnings, warning);
         }
-        self.finish();
+        self.notify_at_end();
         Ok(mirrored)
     }
 }

@@ -324,7 +324,7 @@ impl Session<'_> {
         }
         self.notify(Event::Reading);
         let requirements = self.requirements_of(root, ignore_tests);
-        self.finish();
+        self.notify_at_end();
         requirements
     }
 

@@ -105,7 +105,7 @@ impl Session<'_> {
             }
             name_allowing_option(&mut findings);
         }
-        self.finish();
+        self.notify_at_end();
 
         let coverage = count_coverage(roots, options, &results);
         let paths = roots.list.iter().map(|root| root.path.clone());
