@@ -240,3 +240,19 @@ Not checked: platforms (select with -p), hashes against the registry (--online)
 1 warning and 1 note in .terraform.lock.hcl
 "#]]);
 }
+
+#[test]
+fn a_warning_about_the_configuration_of_both_tools_is_shown_once() {
+    let mut environment = TestEnvironment::new();
+    let missing = environment.home().join("missing.tfrc");
+    environment.set("TF_CLI_CONFIG_FILE", missing);
+    let module = "module \"m\" {\n  source = \"app.terraform.io/a/b/c\"\n}\n";
+    for host in ["registry.opentofu.org", "registry.terraform.io"] {
+        let text = lock_file(&[entry(&format!("{host}/hashicorp/null"), "3.2.4", "", &[])]);
+        environment.write(format!("{host}/.terraform.lock.hcl"), text);
+        environment.write(format!("{host}/main.tf"), module);
+    }
+    let output = environment.provlock(["verify", "-r"]);
+    let warnings = output.stderr.matches("TF_CLI_CONFIG_FILE names does not exist");
+    assert_eq!(warnings.count(), 1, "{output}");
+}

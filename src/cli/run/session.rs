@@ -1,8 +1,9 @@
 //! Starts sessions, and shows their events: progress, the sources of modules and packages, and
 //! decisions about root modules.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use provlock::diagnostic::words::first_few;
 use provlock::diagnostic::{Code, Diagnostic};
@@ -23,6 +24,8 @@ struct EventDisplay<'a> {
     ui: &'a Ui,
     /// Source of packages; `None` in an offline run.
     source: Option<SourceChoice>,
+    /// Warnings about CLI configurations. OpenTofu's and Terraform's are often the same file.
+    warnings: HashSet<Diagnostic>,
 }
 
 /// Starts a session for the root modules at `paths`, whose repositories may be quoted. The options
@@ -39,9 +42,10 @@ pub(crate) fn start_session<'a>(
     options.settings = ui.global.settings(&environment)?;
     options.sources.observer = ui.request_observer();
     add_options(&environment, &mut options)?;
-    let display = EventDisplay {
+    let mut display = EventDisplay {
         ui,
         source: (!options.offline).then(|| options.sources.choice.clone()),
+        warnings: HashSet::new(),
     };
     Ok(Session::new(environment, options)?.observed_by(move |event| display.show_event(event)))
 }
@@ -86,7 +90,7 @@ pub(crate) fn show_package_origin(ui: &Ui, environment: &Environment, options: &
 
 impl EventDisplay<'_> {
     /// Shows an event of the run: progress, warnings and, with `-v`, decisions.
-    fn show_event(&self, event: Event<'_>) {
+    fn show_event(&mut self, event: Event<'_>) {
         match event {
             Event::Reading => self.ui.show_progress(Some("fetching modules")),
             Event::Asking(hosts) => self.ui.show_progress(self.words_for_wait(hosts).as_deref()),
@@ -94,7 +98,11 @@ impl EventDisplay<'_> {
             Event::Module(name, origin) => self.ui.verbose(&format!("module {name}: {origin}")),
             Event::Prepared(prepared) => self.show_decisions(prepared),
             Event::Configuration(config) => {
-                self.ui.warn(&config.warnings);
+                for warning in &config.warnings {
+                    if self.warnings.insert(warning.clone()) {
+                        self.ui.warn(slice::from_ref(warning));
+                    }
+                }
                 config.debug.iter().for_each(|line| self.ui.verbose(line));
             }
             Event::SettingsNotRead(path) => self.ui.warn(&[warning_about_foreign_settings(path)]),
