@@ -244,7 +244,7 @@ impl Requirements {
     }
 
     /// Combines the requirements of two configurations that use one lock file.
-    pub(crate) fn and(mut self, other: Self) -> Self {
+    pub(crate) fn united_with(mut self, other: Self) -> Self {
         for (address, requirement) in other.providers {
             let own = self.providers.entry(address).or_default();
             own.add_distinct(requirement);

@@ -240,12 +240,12 @@ impl VariableFlag {
 /// or a word of their own. Other arguments have no meaning here.
 fn flags_in(words: &[String]) -> Vec<VariableFlag> {
     let mut flags = Vec::new();
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        let Some(flag) = word.strip_prefix('-') else {
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let Some(after_dash) = word.strip_prefix('-') else {
             continue;
         };
-        let flag = flag.strip_prefix('-').unwrap_or(flag);
+        let flag = after_dash.strip_prefix('-').unwrap_or(after_dash);
         let (name, value_in_word) = match flag.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (flag, None),
@@ -255,7 +255,7 @@ fn flags_in(words: &[String]) -> Vec<VariableFlag> {
         }
         let argument = match value_in_word {
             Some(value) => value,
-            None => match words.next() {
+            None => match rest.next() {
                 Some(value) => value,
                 None => break,
             },
@@ -297,13 +297,13 @@ pub(super) fn automatic_files(tree: &Tree, root: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Reads the values of a file, each as a value of the kind that `kind` makes. An expression other
+/// Reads the values of a file, each as what `into_given` makes of it. An expression other
 /// than a literal is an unknown value (OpenTofu's `internal/command/meta_vars.go`).
 fn read_file_of_values(
     tree: &Tree,
     path: &Path,
     texts: &Texts,
-    kind: fn(Value) -> VariableValue,
+    into_given: fn(Value) -> VariableValue,
 ) -> Result<Vec<(String, VariableValue)>> {
     let file = texts.read(tree, path, path)?;
     if file.text.len() > MAX_VALUES_SIZE {
@@ -324,7 +324,7 @@ fn read_file_of_values(
             Ok(value) => value,
             Err(stop) => Value::Unknown(stop.into_unknown_at(|| Some(attribute.location))),
         };
-        values.push((attribute.name.text, kind(value)));
+        values.push((attribute.name.text, into_given(value)));
     }
     Ok(values)
 }

@@ -226,13 +226,12 @@ impl<'a> Walk<'a> {
         }
         for error in &module.diagnostics {
             let location = error.labels.first().map(|label| &label.location);
-            let is_fetched = location.is_some_and(|location| !root.is_own(location));
-            let call = if is_fetched {
-                root.source.as_ref()
-            } else {
-                None
-            };
-            self.errors.push(error.clone().called_from(call));
+            // An error in a fetched module is shown with the unit's source.
+            let mut source = None;
+            if location.is_some_and(|location| !root.is_own(location)) {
+                source = root.source.as_ref();
+            }
+            self.errors.push(error.clone().called_from(source));
         }
 
         let mut own = Vec::new();
@@ -249,15 +248,15 @@ impl<'a> Walk<'a> {
         self.own_declarations = self.declarations.len();
 
         let path = root.module();
-        let own_module = match &path {
+        let module_in_repository = match &path {
             ModulePath::Directory(directory) => Some(directory),
             ModulePath::Package(_) => None,
         };
-        self.run_directory = own_module.cloned();
+        self.run_directory = module_in_repository.cloned();
         let tree = self.input.tree();
         let mut directories = vec![&root.directory];
-        directories.extend(own_module);
-        let with_tests = directories.clone();
+        directories.extend(module_in_repository);
+        let directories_with_tests = directories.clone();
         directories.extend(&root.others);
         for directory in directories {
             self.result.modules.push(ModuleDirectory {
@@ -294,7 +293,7 @@ impl<'a> Walk<'a> {
         if self.input.options.tests {
             // Both may be the same directory.
             let mut test_directories = BTreeMap::new();
-            for directory in with_tests {
+            for directory in directories_with_tests {
                 if let Ok(canonical) = tree.canonicalize(directory) {
                     test_directories.insert(canonical, directory);
                 }

@@ -80,8 +80,8 @@ pub(crate) fn parse_levels(text: &str, part: &Range<usize>, levels: usize) -> Re
     {
         return Err(too_many(reader.span(part)));
     }
-    let value: &RawValue = reader.read(part.strip_prefix('\u{feff}').unwrap_or(part))?;
-    reader.value(value, 0)
+    let value: &RawValue = reader.parse(part.strip_prefix('\u{feff}').unwrap_or(part))?;
+    reader.read_value(value, 0)
 }
 
 fn too_many(span: Range<usize>) -> Fault {
@@ -94,6 +94,7 @@ fn too_many(span: Range<usize>) -> Fault {
 /// Reads the parts of a text.
 struct Reader<'a> {
     text: &'a str,
+    /// Number of levels of arrays and objects that are read.
     levels: usize,
 }
 
@@ -104,7 +105,8 @@ impl<'a> Reader<'a> {
         start..start + part.len()
     }
 
-    fn read<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, Fault> {
+    /// Parses a part of the text. The range of an error is one of the file.
+    fn parse<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, Fault> {
         serde_json::from_str(part).map_err(|error| {
             let lines = part
                 .split_inclusive('\n')
@@ -123,8 +125,8 @@ impl<'a> Reader<'a> {
 
     /// Reads a value. Objects and arrays that are nested deeper than `levels` are not read, and
     /// become null.
-    fn value(&self, value: &'a RawValue, depth: usize) -> Result<Value, Fault> {
-        let written = value.get();
+    fn read_value(&self, raw: &'a RawValue, depth: usize) -> Result<Value, Fault> {
+        let written = raw.get();
         let span = self.span(written);
         if depth > MAX_DEPTH {
             return Err(too_many(span));
@@ -133,32 +135,31 @@ impl<'a> Reader<'a> {
             // No block is nested deeper, so the reader does not need the value.
             b'{' | b'[' if depth == self.levels => Kind::Null,
             b'{' => {
-                let Parts(parts) = self.read(written)?;
+                let Parts(parts) = self.parse(written)?;
                 let mut members = Vec::with_capacity(parts.len());
-                for (name, value) in parts {
-                    let name: &RawValue = name;
+                for (raw_name, raw_value) in parts {
                     members.push(Member {
-                        name: self.read(name.get())?,
-                        name_span: self.span(name.get()),
-                        value: self.value(value, depth + 1)?,
+                        name: self.parse(raw_name.get())?,
+                        name_span: self.span(raw_name.get()),
+                        value: self.read_value(raw_value, depth + 1)?,
                     });
                 }
                 Kind::Object(members)
             }
             b'[' => {
-                let items: Vec<&RawValue> = self.read(written)?;
+                let items: Vec<&RawValue> = self.parse(written)?;
                 let mut values = Vec::with_capacity(items.len());
                 for item in items {
-                    values.push(self.value(item, depth + 1)?);
+                    values.push(self.read_value(item, depth + 1)?);
                 }
                 Kind::Array(values)
             }
-            b'"' => Kind::String(self.read(written)?),
+            b'"' => Kind::String(self.parse(written)?),
             b't' | b'f' => Kind::Bool(written == "true"),
             b'n' => Kind::Null,
             _ => {
                 // The text is kept, since a float would round the number.
-                self.read::<serde_json::Number>(written)?;
+                self.parse::<serde_json::Number>(written)?;
                 Kind::Number(written.to_owned())
             }
         };

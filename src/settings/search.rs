@@ -213,7 +213,7 @@ impl Settings {
         above: &SettingsAbove,
         shown: &impl Fn(&Path) -> PathBuf,
     ) -> Result<Self> {
-        let own = Self::of_directory(owner, directory, files, shown)?;
+        let own = Self::read_own(owner, directory, files, shown)?;
         let mut inherited = Self::default();
         if let Some(parent) = directory.parent()
             && !files.is_top(directory)
@@ -253,7 +253,7 @@ impl Settings {
     }
 
     /// The settings in a directory's own file, if it has one.
-    fn of_directory(
+    fn read_own(
         owner: Option<u32>,
         directory: &Path,
         files: SettingsFiles<'_>,

@@ -117,22 +117,22 @@ impl<'a> Ignored<'a> {
         }
     }
 
-    /// The rules for a directory, given the rules of the directory above. `is_there` says whether a
-    /// file of a name may exist in it.
-    pub(super) fn rules(
+    /// The rules for a directory, given the rules of the directory above. `may_have` tells
+    /// whether a file of a name may be in it.
+    pub(super) fn rules_of(
         &self,
         directory: &Path,
         above: Option<Arc<Rules>>,
-        is_there: impl Fn(&str) -> bool,
+        may_have: impl Fn(&str) -> bool,
     ) -> Option<Arc<Rules>> {
         let mut files = Vec::new();
         for file in FILES {
             let first_part = file.split('/').next().unwrap_or(file);
-            if is_there(first_part) {
+            if may_have(first_part) {
                 files.push(file);
             }
         }
-        // Most directories have none of these files, and `is_there` knows it without a system call.
+        // Most directories have none of these files, and `may_have` knows it without a system call.
         if files.is_empty() {
             return above;
         }
@@ -143,9 +143,11 @@ impl<'a> Ignored<'a> {
     }
 
     /// Patterns for the content of a directory and of all directories above.
-    pub(super) fn all_rules(&self, directory: &Path) -> Option<Arc<Rules>> {
-        let above = directory.parent().and_then(|above| self.all_rules(above));
-        self.rules(directory, above, |_| true)
+    pub(super) fn rules_from_top(&self, directory: &Path) -> Option<Arc<Rules>> {
+        let above = directory
+            .parent()
+            .and_then(|above| self.rules_from_top(above));
+        self.rules_of(directory, above, |_| true)
     }
 
     /// Adds a file that could not be read.
@@ -171,7 +173,7 @@ impl Known {
         let mut builder = GitignoreBuilder::new(directory);
         for name in files {
             let path = directory.join(name);
-            match self.read(tree, &path) {
+            match self.read_patterns(tree, &path) {
                 Ok(text) => text.lines().for_each(|line| {
                     // Git ignores a pattern that it cannot read, too.
                     let _ = builder.add_line(None, line);
@@ -184,7 +186,7 @@ impl Known {
 
     /// The text of a file of patterns; empty if it does not exist. As in git, links are not
     /// followed.
-    fn read(&mut self, tree: &Tree, path: &Path) -> io::Result<String> {
+    fn read_patterns(&mut self, tree: &Tree, path: &Path) -> io::Result<String> {
         if tree.own_kind(path) != Some(Kind::File) {
             return Ok(String::new());
         }

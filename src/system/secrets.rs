@@ -127,7 +127,7 @@ impl Secrets {
         if next_private_key(address, 0).is_some() || next_password(address, 0).is_some() {
             return true;
         }
-        find_all(address, next_parameter)
+        find_all(address, next_secret_parameter)
             .iter()
             .any(|value| *value != REDACTED && percent_decoded(value).len() >= Self::SHORTEST)
     }
@@ -142,7 +142,8 @@ impl Secrets {
         self.replace(text, |secret| "*".repeat(secret.len()))
     }
 
-    /// Replaces the secrets that are known, and then everything in the text that looks like one.
+    /// Replaces each secret by what `with` makes of it: those that are known, and then everything
+    /// in the text that looks like one.
     fn replace(&self, text: &str, with: impl Fn(&str) -> String) -> String {
         let mut shown = text.to_owned();
         let secrets = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -157,8 +158,8 @@ impl Secrets {
             next_private_key,
             next_password_or_user,
             next_user_of_short_address,
-            next_parameter,
-            next_fragment,
+            next_secret_parameter,
+            next_secret_fragment,
         ] {
             shown = replace_all(&shown, next, &with);
         }
@@ -255,12 +256,12 @@ fn secret_in<'a>(user: &'a str, password: Option<&'a str>) -> Option<&'a str> {
 
 /// The next password in a URL, or token in the URL of a web server.
 fn next_password(text: &str, from: usize) -> Option<Range<usize>> {
-    next_login(text, from, SshUsers::Public)
+    next_secret_login(text, from, SshUsers::Public)
 }
 
 /// The next password in a URL, token in the URL of a web server, or user of SSH.
 fn next_password_or_user(text: &str, from: usize) -> Option<Range<usize>> {
-    next_login(text, from, SshUsers::Secret)
+    next_secret_login(text, from, SshUsers::Secret)
 }
 
 /// Treatment of the users in addresses of SSH.
@@ -272,7 +273,7 @@ enum SshUsers {
 
 /// Returns the range of the first login in an address at or after a position, unless it is redacted
 /// already.
-fn next_login(text: &str, mut from: usize, ssh_users: SshUsers) -> Option<Range<usize>> {
+fn next_secret_login(text: &str, mut from: usize, ssh_users: SshUsers) -> Option<Range<usize>> {
     loop {
         let mark = next_authority(text, from)?;
         let start = mark.end;
@@ -367,7 +368,7 @@ fn is_host_and_path(word: &str) -> bool {
 }
 
 /// The next fragment of an address, except in a link to this program's documentation.
-fn next_fragment(text: &str, mut from: usize) -> Option<Range<usize>> {
+fn next_secret_fragment(text: &str, mut from: usize) -> Option<Range<usize>> {
     loop {
         let start = from + text[from..].find('#')? + 1;
         let end = end_of(text, start, ends_word);
@@ -426,7 +427,7 @@ fn ends_with_ignoring_case(text: &str, ending: &str) -> bool {
 
 /// The next value of a URL parameter that may be a secret, also in URLs without a scheme; after a
 /// scheme also text that is not a named parameter.
-fn next_parameter(text: &str, mut from: usize) -> Option<Range<usize>> {
+fn next_secret_parameter(text: &str, mut from: usize) -> Option<Range<usize>> {
     loop {
         let mark = from + text[from..].find(['?', '&'])?;
         let start = mark + 1;

@@ -107,16 +107,16 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
         }
     }
 
-    /// Adds jobs, and returns the number of threads to start for them.
+    /// Adds jobs for which a thread waits, and returns the number of threads to start for them.
     fn add(&self, jobs: impl IntoIterator<Item = (G, J)>, waiting: &Waiting) -> usize {
         let mut state = lock(&self.state);
         let mut added = 0_usize;
         for (group, job) in jobs {
-            let threads = state.waiting.entry(job.clone()).or_default();
-            threads.push(waiting.clone());
+            let waiting_threads = state.waiting.entry(job.clone()).or_default();
+            waiting_threads.push(waiting.clone());
             // If a different thread has requested the job already, this one waits for the same
             // result.
-            if threads.len() == 1 {
+            if waiting_threads.len() == 1 {
                 state.groups.entry(group).or_default().jobs.push_back(job);
                 added += 1;
             }
@@ -133,22 +133,22 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
 
     /// Runs jobs until the queue is closed.
     fn run(&self, work: impl Fn(&J) -> bool) {
-        while let Some(running) = self.next() {
+        while let Some(running) = self.next_job() {
             running
                 .has_succeeded
                 .store(work(&running.job), Ordering::Relaxed);
         }
     }
 
-    /// The next job; `None` when the queue is closed.
-    fn next(&self) -> Option<Running<'_, G, J>> {
+    /// Waits for the next job; `None` when the queue is closed.
+    fn next_job(&self) -> Option<Running<'_, G, J>> {
         let mut state = lock(&self.state);
         state.idle += 1;
         let running = loop {
             if state.is_closed {
                 break None;
             }
-            if let Some((group, job)) = state.take() {
+            if let Some((group, job)) = state.take_needed_job() {
                 break Some(Running {
                     queue: self,
                     group,
@@ -167,8 +167,9 @@ impl<G: Ord + Clone, J: Hash + Eq + Clone> Queue<G, J> {
 }
 
 impl<G: Ord + Clone, J: Hash + Eq> State<G, J> {
-    /// Takes the first job that is still needed from the group with the fewest running jobs.
-    fn take(&mut self) -> Option<(G, J)> {
+    /// Takes the first job that is still needed from the group with the fewest running jobs; `None`
+    /// if no job waits.
+    fn take_needed_job(&mut self) -> Option<(G, J)> {
         loop {
             let (name, group) = self
                 .groups
@@ -255,7 +256,7 @@ mod tests {
                 has_failed: Arc::default(),
             },
         );
-        let jobs: Vec<_> = std::iter::from_fn(|| lock(&queue.state).take()).collect();
+        let jobs: Vec<_> = std::iter::from_fn(|| lock(&queue.state).take_needed_job()).collect();
         assert_eq!(jobs, [("a", 1), ("a", 2)]);
     }
 
@@ -280,16 +281,20 @@ mod tests {
             ("swift", 5),
             ("swift", 6),
         ]);
-        let slow = queue.next().unwrap();
+        let slow = queue.next_job().unwrap();
         assert_eq!(slow.job, 1);
         for expected in 4..=6 {
             assert_eq!(
-                queue.next().unwrap().job,
+                queue.next_job().unwrap().job,
                 expected,
                 "because none of them runs any more"
             );
         }
-        assert_eq!(queue.next().unwrap().job, 2, "because nothing else is left");
+        assert_eq!(
+            queue.next_job().unwrap().job,
+            2,
+            "because nothing else is left"
+        );
     }
 
     #[test]
@@ -300,9 +305,9 @@ mod tests {
             has_failed: Arc::default(),
         };
         queue.add([("a", 3)], &other);
-        *queue.next().unwrap().has_succeeded.get_mut() = false;
+        *queue.next_job().unwrap().has_succeeded.get_mut() = false;
         assert!(has_failed.load(Ordering::SeqCst));
-        assert_eq!(queue.next().unwrap().job, 3);
+        assert_eq!(queue.next_job().unwrap().job, 3);
     }
 
     #[test]

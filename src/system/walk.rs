@@ -62,22 +62,22 @@ pub(crate) fn collect_below<T: Send, I: IntoIterator<Item = T>>(
 
 /// Visits a directory of a tree and all directories below, on several threads, except if
 /// `.gitignore` matches a directory or the tools have created it. Symbolic links to directories
-/// are not followed. `look` returns whether to descend.
+/// are not followed. `descends` looks at a directory and tells whether the walk goes on below it.
 ///
 /// Returns the directories and files of patterns that cannot be read.
 pub(crate) fn below(
     tree: &Tree,
     top: &Path,
-    look: impl Fn(&Directory<'_>) -> bool + Sync,
+    descends: impl Fn(&Directory<'_>) -> bool + Sync,
 ) -> Vec<(PathBuf, io::Error)> {
     let ignored = Ignored::in_tree(tree);
-    let above = top.parent().and_then(|above| ignored.all_rules(above));
+    let above = top.parent().and_then(|above| ignored.rules_from_top(above));
     let mut open = vec![(top.to_owned(), above)];
     while !open.is_empty() {
         // Only some at a time, so that few directories wait.
         let next = open.split_off(open.len().saturating_sub(AT_ONCE * parallel::cores()));
         let directories = parallel::map(next, parallel::cores(), |(path, above)| {
-            visit(tree, &ignored, &path, above, &look)
+            visit(tree, &ignored, &path, above, &descends)
         });
         open.extend(directories.into_iter().flatten());
     }
@@ -91,7 +91,7 @@ fn visit(
     ignored: &Ignored<'_>,
     path: &Path,
     above: Option<Arc<Rules>>,
-    look: &impl Fn(&Directory<'_>) -> bool,
+    descends: &impl Fn(&Directory<'_>) -> bool,
 ) -> Vec<(PathBuf, Option<Arc<Rules>>)> {
     let entries = match tree.entries(path) {
         Ok(entries) => entries,
@@ -100,7 +100,7 @@ fn visit(
             return Vec::new();
         }
     };
-    let rules = ignored.rules(path, above, |name: &str| {
+    let rules = ignored.rules_of(path, above, |name: &str| {
         entries.iter().any(|entry| entry.name == name)
     });
     let mut files = Vec::new();
@@ -124,13 +124,13 @@ fn visit(
             next.push((directory, rules.clone()));
         }
     }
-    let descends = look(&Directory {
+    let is_followed = descends(&Directory {
         path,
         files: &files,
         ignored: &ignored_directories,
         rules: rules.as_deref(),
     });
-    if descends { next } else { Vec::new() }
+    if is_followed { next } else { Vec::new() }
 }
 
 /// Whether `.gitignore` of the repository matches a directory, which need not exist, or a directory
@@ -150,17 +150,17 @@ pub(crate) fn is_ignored(tree: &Tree, directory: &Path) -> bool {
         return false;
     };
     let path = nearest_canonical.join(below);
-    let inside: Vec<_> = path.ancestors().take_while(|above| *above != top).collect();
+    let directories: Vec<_> = path.ancestors().take_while(|above| *above != top).collect();
     let ignored = Ignored::in_tree(tree);
-    let mut rules = ignored.all_rules(&top);
+    let mut rules = ignored.rules_from_top(&top);
     // From the top down, because rules below precede those above.
-    for directory in inside.into_iter().rev() {
+    for directory in directories.into_iter().rev() {
         if let Some(rules) = &rules
             && rules.match_directory(directory)
         {
             return true;
         }
-        rules = ignored.rules(directory, rules.take(), |_| true);
+        rules = ignored.rules_of(directory, rules.take(), |_| true);
     }
     false
 }

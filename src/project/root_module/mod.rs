@@ -295,12 +295,12 @@ impl RootModule {
         if let Some((first, others)) = self.units.split_first() {
             let mut all = first.requirements(&options, modules, resolver, required)?;
             for unit in others {
-                all = all.and(unit.requirements(&options, modules, resolver, required)?);
+                all = all.united_with(unit.requirements(&options, modules, resolver, required)?);
             }
             // Users may still run the tool there without Terragrunt.
             for directory in self.former_roots(modules) {
                 let source = configuration::RootSource::Directory(directory, None);
-                all = all.and(configuration::read_resolved(
+                all = all.united_with(configuration::read_resolved(
                     source, &options, modules, resolver, required,
                 )?);
             }
