@@ -142,8 +142,8 @@ impl Secrets {
         self.replace(text, |secret| "*".repeat(secret.len()))
     }
 
-    /// Replaces each secret by what `with` makes of it: those that are known, and then everything
-    /// in the text that looks like one.
+    /// Replaces each secret by the text that `with` returns for it: first the known secrets, then
+    /// all text that looks like a secret.
     fn replace(&self, text: &str, with: impl Fn(&str) -> String) -> String {
         let mut shown = text.to_owned();
         let secrets = self.0.read().unwrap_or_else(PoisonError::into_inner);
