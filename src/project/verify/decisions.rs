@@ -1,13 +1,14 @@
 //! Decisions that a change makes: which versions of providers and which modules a later `init`
 //! installs. Each is a note, so that a reviewer sees it without reading hashes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
 use super::affected::may_be_affected;
 use super::audited_root::{AuditedRoot, FileState, finding_at};
 use super::base::{Base, BaseFacts};
+use super::called_source::CalledSource;
 use super::changed_entries::demanding_constraints;
 use super::readings::RequirementsBefore;
 use crate::configuration::{ModuleCall, StateStorage};
@@ -221,15 +222,15 @@ fn check_calls(root: &AuditedRoot<'_>, before: &RequirementsBefore) -> Vec<Diagn
 /// of a module that the root module calls anyway is none.
 fn check_changed_calls(calls: &[&ModuleCall], before: &RequirementsBefore) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
-    let called_before: BTreeSet<&String> = before.sources.values().flatten().collect();
+    let called_before: HashSet<&CalledSource> = before.sources.values().flatten().collect();
     let mut places = BTreeSet::new();
     for call in calls {
-        let source = call.shown_source();
+        let source = CalledSource::of(call);
         let name = call.name();
         let old = before.sources.get(&call.key).map(Vec::as_slice);
         let message = match old.unwrap_or_default() {
             old if old.contains(&source) => continue,
-            [old, ..] => format!("{name} {old} → {source}"),
+            [old, ..] => format!("{name} {}", source.change_from(old)),
             [] if called_before.contains(&source) => continue,
             [] => format!("{name} {source} is called"),
         };
@@ -270,7 +271,7 @@ fn check_removed_calls(
     for (key, sources) in &before.sources {
         let is_called = calls
             .iter()
-            .any(|call| call.key == *key || sources.contains(&call.shown_source()));
+            .any(|call| call.key == *key || sources.contains(&CalledSource::of(call)));
         if !is_called && let Some(source) = sources.first() {
             let name = lockfile::module_name(key);
             let message = format!("{name} {source} is no longer called");
@@ -370,18 +371,6 @@ fn check_new_storage(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic>
         notes.push(decision_note(message, &location));
     }
     notes
-}
-
-impl ModuleCall {
-    /// Source and constraints as messages show them.
-    pub(super) fn shown_source(&self) -> String {
-        let constraints = self.constraints.to_string();
-        if constraints.is_empty() {
-            self.source.to_string()
-        } else {
-            format!("{} ({constraints})", self.source)
-        }
-    }
 }
 
 /// The note that root modules were removed with everything in their directories, or are in

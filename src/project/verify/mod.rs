@@ -12,6 +12,7 @@ mod atmos_stacks;
 mod audited_root;
 mod base;
 mod bundled_plugins;
+mod called_source;
 mod changed_entries;
 mod changed_modules;
 mod copied_state;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use super::called_source::CalledSource;
 use crate::configuration::{
     Fingerprint, Module, NO_OBSERVER, OwnCommit, PartId, Requirements, Resolver, StateStorage,
     listings,
@@ -32,7 +33,7 @@ pub(super) struct RequirementsBefore {
     pub(super) variable_calls: BTreeSet<PartId>,
     /// Sources and constraints of calls of other packages, by the paths of the calls. A source
     /// without a host has one in each dialect; the one in the dialect of the head is the first.
-    pub(super) sources: BTreeMap<String, Vec<String>>,
+    pub(super) sources: BTreeMap<String, Vec<CalledSource>>,
     /// Publishers of the called packages.
     pub(super) publishers: BTreeSet<String>,
     pub(super) providers: BTreeSet<ProviderAddress>,
@@ -244,7 +245,7 @@ impl RequirementsBefore {
         for call in requirements.own_package_calls() {
             self.package_calls.insert(call.id());
             let sources = self.sources.entry(call.key.clone()).or_default();
-            sources.push(call.shown_source());
+            sources.push(CalledSource::of(call));
             if let Some(request) = call.request() {
                 self.publishers.extend(locked::publisher(&request));
             }

@@ -351,3 +351,20 @@ fn a_source_that_was_as_unknown_before_does_not_stop_a_change() {
         gate.reset();
     }
 }
+
+#[test]
+fn a_source_that_differs_in_a_secret_is_a_note_without_it() {
+    const ARCHIVE: &str = "https://example.com/vpc.zip?key=";
+    let gate = Gate::with(|gate| {
+        gate.write("live/modules.tf", call(&format!("{ARCHIVE}first-secret")));
+    });
+    gate.write("live/modules.tf", call(&format!("{ARCHIVE}other-secret")));
+    for arguments in [&[][..], &["--new"]] {
+        assert_eq!(
+            decisions(&gate, arguments),
+            [format!(
+                "module \"vpc\" {ARCHIVE}[redacted] differs from the base in a part that may be a secret"
+            )]
+        );
+    }
+}

@@ -430,11 +430,8 @@ fn a_tenth_of_the_table_comes_out_the_same_with_git() {
             "--json",
         ]);
         let errors = case.expected.iter().any(|one| one.starts_with("error "));
-        assert_eq!(
-            output.code,
-            Some(i32::from(errors)),
-            "{}\n{output}",
-            case.name
-        );
+        // With 2, something could not be read in addition.
+        let is_stopped = [Some(1), Some(2)].contains(&output.code);
+        assert_eq!(is_stopped, errors, "{}\n{output}", case.name);
     }
 }
