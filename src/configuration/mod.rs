@@ -65,5 +65,5 @@ pub(crate) use requirement::{ModuleCall, OwnCommit, StateKnowledge, UnknownCall}
 pub use requirers::Requirer;
 pub(crate) use root::{Inputs, ModulePath, RootFiles, RootSource};
 pub(crate) use state::State;
-pub(crate) use storage::{STORES, StateStorage, StorageRole, role_in_storage};
+pub(crate) use storage::{InitChange, STORES, StateStorage, StorageRole, role_in_storage};
 pub use variables::{InputVariables, VariableFlag};

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::fingerprint::FileReads;
 use super::syntax::{Block, BlockSchema, JsonStrings, Schema};
+use super::terragrunt::is_readonly;
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::{Members, Piece, Unknown, Value};
 
@@ -106,6 +107,10 @@ const SHOWN: [&str; 15] = [
     "workspace_key_prefix",
     "project",
 ];
+/// Name under which the arguments of Terragrunt for `init` are compared.
+const ARGUMENTS_OF_INIT: &str = "extra_arguments";
+/// Argument of `init` that keeps it from changing the lock file.
+const READONLY: &str = "-lockfile=readonly";
 /// Maximum size of a value that is compared, in bytes.
 const MAX_WEIGHT: usize = 1 << 16;
 /// Nested blocks of backends.
@@ -162,6 +167,15 @@ pub(crate) struct StateStorage {
     pub(crate) location: Option<Location>,
     /// Files on which unknown arguments depend.
     pub(crate) reads: FileReads,
+}
+
+/// Difference of the arguments that Terragrunt passes to `init`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InitChange {
+    /// No argument was added, except perhaps `-lockfile=readonly`.
+    NoneAdded,
+    /// Arguments that decide where the state is, or what is installed, were added or altered.
+    Others,
 }
 
 /// An argument that decides where a state is.
@@ -275,14 +289,48 @@ impl StateStorage {
         storages.push(self.clone());
     }
 
-    /// The same with arguments that Terragrunt passes to `init`.
-    pub(super) fn with_arguments_of_init(mut self, arguments: &str) -> Self {
-        if !arguments.is_empty() {
-            let argument = StorageArgument::of_code(arguments.to_owned());
+    /// The same with arguments that Terragrunt passes to `init` by a block at `location`.
+    pub(super) fn with_arguments_of_init(
+        mut self,
+        arguments: &[&Value],
+        location: Option<&Location>,
+    ) -> Self {
+        let mut others = String::new();
+        for value in arguments {
+            if is_readonly(value) {
+                let argument = StorageArgument::of_code(String::new());
+                self.arguments.insert(READONLY.to_owned(), argument);
+                continue;
+            }
+            add_reads(&mut self.reads, value, location);
+            others += &StorageArgument::of_value("", value).identity;
+            others.push(' ');
+        }
+        if !others.is_empty() {
+            let argument = StorageArgument::of_code(others);
             self.arguments
-                .insert("extra_arguments".to_owned(), argument);
+                .insert(ARGUMENTS_OF_INIT.to_owned(), argument);
         }
         self
+    }
+
+    /// The difference of the arguments that Terragrunt passes to `init`; `None` without one, or
+    /// if others differ, too.
+    pub(crate) fn change_of_init(&self, before: &Self) -> Option<InitChange> {
+        let names = differing_arguments(self, before);
+        let are_of_init = names
+            .iter()
+            .all(|name| [ARGUMENTS_OF_INIT, READONLY].contains(name));
+        if self.name != before.name || names.is_empty() || !are_of_init {
+            return None;
+        }
+        let is_added =
+            names.contains(&ARGUMENTS_OF_INIT) && self.arguments.contains_key(ARGUMENTS_OF_INIT);
+        Some(if is_added {
+            InitChange::Others
+        } else {
+            InitChange::NoneAdded
+        })
     }
 
     /// Whether both states are in the same store, perhaps under different keys.

@@ -11,11 +11,11 @@ use hcl_edit::expr::Expression;
 use hcl_edit::structure::{Attribute, Block as HclBlock, Body};
 
 use super::evaluation::Evaluation;
+use super::extra_arguments::{InitArguments, may_set_variables};
 use super::merge::{Block, Configuration, Members, RefusedInclude, Strategy, merge};
 use super::parsing_context::{CONFIGURATION, ParsingContext, VALUES};
 use crate::configuration::syntax;
 use crate::diagnostic::{Location, SourceFile};
-use crate::hcl::code_lines::code_without_space;
 use crate::hcl::evaluate::expression::{Evaluator, Functions};
 use crate::hcl::evaluate::references::References;
 use crate::hcl::evaluate::value::{Stop, Unknown, Value};
@@ -471,8 +471,8 @@ impl<'a> ParsedFile<'a> {
             has_download_directory: body.has_attribute("download_dir"),
             locals,
             inputs: self.value_outside_of_blocks("inputs", evaluator),
-            may_pass_flags: self.may_pass_flags(),
-            init_arguments: self.init_arguments(),
+            may_pass_flags: self.may_pass_flags(evaluator),
+            init_arguments: self.init_arguments(evaluator),
             unknown,
             refused_includes: Vec::new(),
             needs_values: false,
@@ -514,22 +514,12 @@ impl<'a> ParsedFile<'a> {
         Some((evaluator.evaluate(expression), location))
     }
 
-    /// The blocks of `extra_arguments` that decide what `init` installs, as text without comments
-    /// and white space.
-    fn init_arguments(&self) -> String {
-        const FLAGS: [&str; 5] = [
-            "backend-config",
-            "plugin-dir",
-            "from-module",
-            "lockfile",
-            "upgrade",
-        ];
-        let mut arguments = String::new();
+    /// The arguments of `extra_arguments` that decide what `init` installs.
+    fn init_arguments(&self, evaluator: &Evaluator) -> InitArguments {
+        let mut arguments = InitArguments::default();
         for block in self.extra_arguments() {
-            let text = code_without_space(&block.body.to_string());
-            if FLAGS.iter().any(|flag| text.contains(flag)) {
-                arguments += &text;
-            }
+            let label = label_of(block).unwrap_or_default();
+            arguments.add_block(label, &attributes(&block.body, evaluator));
         }
         arguments
     }
@@ -540,13 +530,12 @@ impl<'a> ParsedFile<'a> {
             .flat_map(|block| block.body.get_blocks("extra_arguments"))
     }
 
-    /// Whether Terragrunt may pass flags with values of variables: `extra_arguments`, which are not
-    /// evaluated.
-    fn may_pass_flags(&self) -> bool {
+    /// Whether Terragrunt may pass flags with values of variables, by its `extra_arguments`.
+    fn may_pass_flags(&self, evaluator: &Evaluator) -> bool {
         const FILES: [&str; 3] = ["required_var_files", "optional_var_files", "env_vars"];
         for block in self.extra_arguments() {
             if let Some(arguments) = block.body.get_attribute("arguments")
-                && arguments.value.to_string().contains("-var")
+                && may_set_variables(&evaluator.evaluate(&arguments.value))
             {
                 return true;
             }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::extra_arguments::InitArguments;
 use crate::diagnostic::Location;
 use crate::hcl::evaluate::value::{Stop, Unknown, Value};
 
@@ -34,8 +35,8 @@ pub(super) struct Configuration {
     pub inputs: Option<Value>,
     /// Whether Terragrunt may pass flags with values of variables.
     pub may_pass_flags: bool,
-    /// Code of the `extra_arguments` that decide what `init` installs; empty if there are none.
-    pub init_arguments: String,
+    /// Arguments that decide what `init` installs.
+    pub init_arguments: InitArguments,
     /// Reasons why the configuration may contain more.
     pub unknown: Vec<Arc<Unknown>>,
     /// Files that certainly cannot be included, so that Terragrunt refuses the unit.
@@ -78,6 +79,8 @@ pub(super) fn merge(
         }
         generate.insert(label, block);
     }
+    let mut init_arguments = parent.init_arguments;
+    init_arguments.override_by(child.init_arguments);
     let mut refused_includes = parent.refused_includes;
     refused_includes.extend(child.refused_includes);
     Ok(Configuration {
@@ -99,7 +102,7 @@ pub(super) fn merge(
             (parent, child) => child.or(parent),
         },
         may_pass_flags: parent.may_pass_flags || child.may_pass_flags,
-        init_arguments: parent.init_arguments + &child.init_arguments,
+        init_arguments,
         unknown,
         refused_includes,
         needs_values: child.needs_values,

@@ -16,6 +16,7 @@
 mod configuration;
 mod contents;
 mod evaluation;
+mod extra_arguments;
 mod generated_units;
 mod merge;
 mod parsing_context;
@@ -29,6 +30,7 @@ mod working_directory;
 
 pub(crate) use crate::hcl::evaluate::value::Unknown;
 pub(crate) use evaluation::{MAX_FILE_SIZE, Repository};
+pub(crate) use extra_arguments::is_readonly;
 pub(crate) use generated_units::{GeneratedFrom, GeneratedUnit, GeneratedUnits};
 pub(crate) use parsing_context::FILE_NAMES;
 pub(crate) use stack::{GENERATED_UNITS, INCLUDE, STACK, unread_locations};

@@ -331,13 +331,15 @@ fn state_of(configuration: &Configuration) -> UnitState {
 
 /// The place of the state, as far as the configuration of the unit specifies it.
 fn storage_of(configuration: &Configuration) -> Option<StateStorage> {
-    let arguments = &configuration.init_arguments;
+    let arguments: Vec<&Value> = configuration.init_arguments.values().collect();
     let storage = match &configuration.remote_state {
         Some(block) => StateStorage::of_remote_state(&block.members, block.location.clone()),
         None if arguments.is_empty() => return None,
         None => StateStorage::default(),
     };
-    Some(storage.with_arguments_of_init(arguments))
+    let block = configuration.terraform.as_ref();
+    let location = block.and_then(|block| block.location.as_ref());
+    Some(storage.with_arguments_of_init(&arguments, location))
 }
 
 /// Converts to an unknown value, which has the location of the block unless it has its own.

@@ -215,6 +215,10 @@ impl WorkingDirectory {
             let reason = "a test file is generated, which is not read";
             return Err(uncertain(generated, reason));
         }
+        if is_state(&path) {
+            let reason = "a state is generated, whose providers init installs";
+            return Err(uncertain(generated, reason));
+        }
         // Only configuration files can require a provider.
         if !is_configuration(name) {
             return Ok(());
@@ -321,6 +325,12 @@ fn uncertain_values(tree: &Tree, unit: &Unit) -> Option<&'static str> {
         }
     }
     None
+}
+
+/// Whether a file in the working directory may be the state of a local backend.
+fn is_state(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "tfstate")
 }
 
 fn is_file_of_values(path: &Path) -> bool {

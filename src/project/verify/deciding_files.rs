@@ -15,6 +15,7 @@ use super::deciding_kind::DecidingKind;
 use super::decisions::decision_note;
 use super::file_effect::{Effect, MAX_SIZE};
 use super::local_repositories;
+use super::terragrunt_cache;
 use crate::configuration::{STORES, StateStorage, is_part_of_configuration};
 use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
@@ -88,6 +89,9 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
         let inside = path.strip_prefix(&change.top).unwrap_or(path);
         // A run may begin in any directory, so that this is for no root module in particular.
         if let Some(effect) = local_repositories::effect(inside, path) {
+            by_effect.entry(effect).or_default().push(path);
+        }
+        if let Some(effect) = terragrunt_cache::effect(inside, path) {
             by_effect.entry(effect).or_default().push(path);
         }
         let Some(kind) = DecidingKind::of(inside) else {

@@ -11,7 +11,7 @@ use super::base::{Base, BaseFacts};
 use super::called_source::CalledSource;
 use super::changed_entries::demanding_constraints;
 use super::readings::RequirementsBefore;
-use crate::configuration::{ModuleCall, StateStorage};
+use crate::configuration::{InitChange, ModuleCall, StateStorage};
 use crate::diagnostic::words::MOST_NAMED;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::lockfile::{
@@ -299,7 +299,7 @@ fn check_storage(
 ) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let storages = &root.declared.storages;
-    let directory = root.module.path().display();
+    let directory = root.module.path().display().to_string();
     for (index, storage) in storages.iter().enumerate() {
         let old = before.storages.get(index).cloned().unwrap_or_default();
         let changes = storage.changes_from(&old);
@@ -322,6 +322,11 @@ fn check_storage(
             let mut known = base.facts.readings.whole_base().storages.iter();
             is_store_known = known.any(|known| known.has_store_of(storage));
         }
+        if let Some(change) = storage.change_of_init(&old) {
+            let is_note = is_store_known || change == InitChange::NoneAdded;
+            findings.push(finding_arguments_of_init(&directory, is_note, location));
+            continue;
+        }
         if is_store_known {
             let message = format!("the state of {directory} moves: {changes}");
             findings.push(decision_note(message, &location));
@@ -332,11 +337,34 @@ fn check_storage(
         );
         findings.push(finding_state_moved(message, location));
     }
-    if storages.is_empty() && !before.storages.is_empty() {
-        let message = format!("the state of {directory} moves to files beside the configuration");
+    if storages.is_empty()
+        && let Some(old) = before.storages.first()
+    {
+        let message = match StateStorage::default().change_of_init(old) {
+            Some(_) => message_about_arguments_of_init(&directory),
+            None => format!("the state of {directory} moves to files beside the configuration"),
+        };
         findings.push(decision_note(message, &own_location(root)));
     }
     findings
+}
+
+/// The finding about different arguments that Terragrunt passes to `init`.
+fn finding_arguments_of_init(directory: &str, is_note: bool, location: Location) -> Diagnostic {
+    let message = message_about_arguments_of_init(directory);
+    if is_note {
+        return decision_note(message, &location);
+    }
+    let note = "they decide where the state is, or what is installed";
+    let help = Help::text("if this is intended, an owner allows it with ");
+    Diagnostic::not_decided(Reason::StateMoved, message)
+        .at_location(location)
+        .note(note)
+        .help(help.and(RunOption::Warn(Code::NotDecided)))
+}
+
+fn message_about_arguments_of_init(directory: &str) -> String {
+    format!("Terragrunt passes other arguments to init in {directory}")
 }
 
 /// The finding about a state that is, or may be, in a different store.

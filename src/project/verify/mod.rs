@@ -45,6 +45,7 @@ mod root_removed;
 mod settings_change;
 mod several_roots;
 mod shared_lock_file;
+mod terragrunt_cache;
 mod tracked_data_directory;
 mod unit_added;
 mod verify_roots;
