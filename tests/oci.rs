@@ -352,7 +352,7 @@ fn check(registry: &Registry, blocks: &str) {
             version: versions[1].clone(),
             platform,
         };
-        let fetched = mirror.package(&wanted, &|_, _| ()).unwrap();
+        let fetched = mirror.fetch_once(&wanted, &|_, _| ()).unwrap();
         assert_eq!(fetched.downloaded, package.len() as u64);
         let zh: Vec<_> = fetched
             .hashes
@@ -372,7 +372,7 @@ fn check(registry: &Registry, blocks: &str) {
         version: versions[0].clone(),
         platform: "darwin_arm64".parse().unwrap(),
     };
-    let error = mirror.package(&wanted, &|_, _| ()).unwrap_err();
+    let error = mirror.fetch_once(&wanted, &|_, _| ()).unwrap_err();
     assert!(matches!(error, SourceError::PlatformMissing(_)), "{error}");
 
     let missing = mirror.versions(&address("acme/missing")).unwrap_err();

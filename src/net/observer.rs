@@ -51,8 +51,8 @@ impl RequestObserver {
         Self(Arc::new(observe))
     }
 
-    /// Reports a document that need not be requested.
-    pub(crate) fn cached(&self, url: impl Into<SafeUrl>) {
+    /// Reports a document or package that need not be requested.
+    pub(crate) fn report_cached(&self, url: impl Into<SafeUrl>) {
         let method = "GET".to_owned();
         (self.0)(&RequestReport {
             method,

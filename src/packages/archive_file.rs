@@ -29,7 +29,7 @@ impl<'a> ArchiveFile<'a> {
     }
 
     /// Copies an archive, and hashes the copy.
-    pub(super) fn copy(
+    pub(super) fn copy_and_hash(
         &self,
         archive: impl Read,
         provider_type: &str,
@@ -37,28 +37,29 @@ impl<'a> ArchiveFile<'a> {
         let limits = Limits::default();
         // One byte more than is allowed makes it too large.
         let mut archive = archive.take(limits.archive_bytes + 1);
-        self.start()
+        self.restart()
             .and_then(|()| io::copy(&mut archive, &mut &*self))
             .map_err(PackageError::Read)?;
         hash_zip_file(&mut { self.file }, provider_type, &limits)
     }
 
     /// The error if the file could not be written.
-    pub(super) fn failure(&self) -> Option<SourceError> {
+    pub(super) fn write_error(&self) -> Option<SourceError> {
         let failure = lock(&self.failure).take();
         failure.map(|error| Diagnostic::io("write", self.path, &error).into())
     }
 
     /// Empties the file, because an archive starts again from its beginning.
-    pub(super) fn start(&self) -> io::Result<()> {
+    pub(super) fn restart(&self) -> io::Result<()> {
         let mut file = self.file;
-        self.noted(
+        self.noting_error(
             file.set_len(0)
                 .and_then(|()| file.seek(SeekFrom::Start(0)).map(drop)),
         )
     }
 
-    fn noted(&self, result: io::Result<()>) -> io::Result<()> {
+    /// The same result; its error is kept for [`Self::write_error`].
+    fn noting_error(&self, result: io::Result<()>) -> io::Result<()> {
         result.map_err(|error| {
             let failed = io::Error::from(error.kind());
             lock(&self.failure).get_or_insert(error);
@@ -67,11 +68,12 @@ impl<'a> ArchiveFile<'a> {
     }
 }
 
-/// Errors are kept for `ArchiveFile::failure`.
+/// Errors are kept for `ArchiveFile::write_error`.
 impl io::Write for &ArchiveFile<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut file = self.file;
-        self.noted(file.write_all(bytes)).map(|()| bytes.len())
+        self.noting_error(file.write_all(bytes))
+            .map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -70,7 +70,7 @@ impl AvailableVersions {
     }
 
     /// The versions and their approximate memory, in bytes.
-    pub(super) fn weighed(self) -> (Self, usize) {
+    pub(super) fn with_weight(self) -> (Self, usize) {
         /// Bytes of a version in the map, without its texts.
         const ENTRY: usize = 128;
         let mut weight = 0;

@@ -57,7 +57,7 @@ pub(super) struct Archive<'a> {
 pub(super) struct Expected<'a> {
     pub(super) zh: &'a Hash,
     /// The document that states the hash.
-    pub(super) by: &'a str,
+    pub(super) stated_by: &'a str,
 }
 
 /// Hashes an archive from its body, whose length may be known.
@@ -110,34 +110,35 @@ impl Downloader {
         }
     }
 
-    /// The package in `archive`, which is at `url`. If its hash is known, the caller must not use
-    /// it unless a verified SHA256SUMS lists that hash.
-    pub(super) fn package(
+    /// The hashes of the package in `archive`, which is at `url`: from the cache, or downloaded. If
+    /// the hash of the archive is known, the caller must not use the result unless a verified
+    /// SHA256SUMS lists that hash.
+    pub(super) fn cached_or_downloaded(
         &self,
         fetch: &Fetch<'_>,
         url: &Url,
         archive: &Archive<'_>,
     ) -> Result<Downloaded> {
-        let downloaded = self.fetch(fetch, archive, |hash| {
+        let downloaded = self.cached_or_received(fetch, archive, |hasher| {
             let login = self
-                .login(url)
+                .netrc_login(url)
                 .map_err(|why| SourceError::invalid_response(fetch.package, why))?;
             let credentials = match &login {
                 Some(login) => RequestCredentials::Basic(login),
                 None => RequestCredentials::None,
             };
             let limit = Limits::default().archive_bytes;
-            let hashed = self.client.download(url, credentials, limit, hash);
-            hashed.map_err(|error| self.failed(fetch.package, error))
+            let hashed = self.client.download(url, credentials, limit, hasher);
+            hashed.map_err(|error| self.request_error(fetch.package, error))
         })?;
         if downloaded.transferred == 0 {
-            self.client.observer().cached(url);
+            self.client.observer().report_cached(url);
         }
         Ok(downloaded)
     }
 
-    /// The login in `.netrc` for an archive whose URL has none.
-    fn login(&self, url: &Url) -> std::result::Result<Option<Token>, String> {
+    /// The login in `.netrc` for an archive whose URL has none; `None` in a dialect without it, too.
+    fn netrc_login(&self, url: &Url) -> std::result::Result<Option<Token>, String> {
         let has_own = !url.username().is_empty() || url.password().is_some();
         match &self.netrc {
             Some(netrc) if !has_own => Ok(netrc.get()?.token(url)),
@@ -145,12 +146,12 @@ impl Downloader {
         }
     }
 
-    fn failed(&self, package: &PackageId, error: RequestError) -> SourceError {
+    fn request_error(&self, package: &PackageId, error: RequestError) -> SourceError {
         let help = match &self.netrc {
             Some(_) => error.netrc_help(),
             None => None,
         };
-        let error = SourceError::request(package, error);
+        let error = SourceError::request_failed(package, error);
         match help {
             Some(help) => Diagnostics::from(error)
                 .map(|error| error.help(help.clone()))
@@ -160,17 +161,17 @@ impl Downloader {
     }
 
     /// Looks up the hashes of a package in the cache.
-    pub(super) fn cached(&self, package: &PackageId) -> Option<PackageDigest> {
-        self.cache.as_ref()?.lookup(package)
+    pub(super) fn cached_digest(&self, package: &PackageId) -> Option<PackageDigest> {
+        self.cache.as_ref()?.digest_of(package)
     }
 
     /// The hashes of the package in `archive`: from the cache if the hash of the archive is known
-    /// and cached, or else from `get`, which passes the archive's body to its argument.
-    pub(super) fn fetch(
+    /// and cached, or else of the body that `request` passes to its argument.
+    pub(super) fn cached_or_received(
         &self,
         fetch: &Fetch<'_>,
         archive: &Archive<'_>,
-        get: impl Fn(&mut Hasher<'_>) -> Result<std::result::Result<PackageDigest, PackageError>>,
+        request: impl Fn(&mut Hasher<'_>) -> Result<std::result::Result<PackageDigest, PackageError>>,
     ) -> Result<Downloaded> {
         let Fetch {
             package,
@@ -181,7 +182,7 @@ impl Downloader {
         if archive_file.is_none()
             && let Some(cache) = &self.cache
             && let Some(expected) = &archive.expected
-            && let Some(digest) = cache.get(expected.zh, &package.address.name)
+            && let Some(digest) = cache.digest_by_zh(expected.zh, &package.address.name)
         {
             self.queue.learn_size(&package.address, Some(digest.size));
             return Ok(Downloaded {
@@ -190,11 +191,11 @@ impl Downloader {
                 is_shared: false,
             });
         }
-        let digest = self.download(fetch, archive, get)?;
+        let digest = self.receive_and_hash(fetch, archive, request)?;
         if let Some(cache) = &self.cache
             && archive.expected.is_some()
         {
-            cache.put_by_zh(package, &digest);
+            cache.store_by_zh(package, &digest);
         }
         Ok(Downloaded {
             transferred: digest.size,
@@ -203,12 +204,12 @@ impl Downloader {
         })
     }
 
-    /// Downloads and hashes an archive, and again in full if it cannot be hashed in one pass.
-    fn download(
+    /// Receives and hashes an archive, and again in full if it cannot be hashed in one pass.
+    fn receive_and_hash(
         &self,
         fetch: &Fetch<'_>,
         archive: &Archive<'_>,
-        get: impl Fn(&mut Hasher<'_>) -> Result<std::result::Result<PackageDigest, PackageError>>,
+        request: impl Fn(&mut Hasher<'_>) -> Result<std::result::Result<PackageDigest, PackageError>>,
     ) -> Result<PackageDigest> {
         let Fetch {
             package,
@@ -216,7 +217,7 @@ impl Downloader {
             progress,
         } = *fetch;
         self.queue.learn_size(&package.address, archive.size);
-        let _permit = self.queue.acquire(archive.host, &package.address);
+        let _permit = self.queue.wait_for_permit(archive.host, &package.address);
         // The release may have been refused while this download waited for its turn.
         if !(archive.is_wanted)() {
             return Err(SourceError::invalid_response(package, CANCELLED));
@@ -225,12 +226,12 @@ impl Downloader {
         let beginning = RefCell::new(Vec::new());
         let mut is_spooled = false;
         let digest = loop {
-            let digest = get(&mut |body, length| {
+            let digest = request(&mut |body, length| {
                 beginning.borrow_mut().clear();
                 self.queue.learn_size(&package.address, length);
                 progress(package, Progress::Started(length));
                 if let Some(archive_file) = archive_file {
-                    archive_file.start().map_err(PackageError::Read)?;
+                    archive_file.restart().map_err(PackageError::Read)?;
                 }
                 let body = Received {
                     body,
@@ -238,12 +239,12 @@ impl Downloader {
                     fetch,
                     archive,
                 };
-                let hash = if is_spooled {
-                    hash_zip_spooled
+                let provider_type = &package.address.name;
+                if is_spooled {
+                    hash_zip_spooled(body, provider_type, &limits)
                 } else {
-                    hash_zip
-                };
-                hash(body, &package.address.name, &limits)
+                    hash_zip(body, provider_type, &limits)
+                }
             })?;
             // The second time the archive goes to a file, in which the central directory is read
             // first.
@@ -252,10 +253,10 @@ impl Downloader {
             }
             is_spooled = true;
         };
-        if let Some(error) = archive_file.and_then(ArchiveFile::failure) {
+        if let Some(error) = archive_file.and_then(ArchiveFile::write_error) {
             return Err(error);
         }
-        // A signature mismatch outranks a damaged archive: report it first.
+        // A hash that differs from the expected one is reported rather than a damaged archive.
         let received_zh = match &digest {
             Ok(digest) => Some(&digest.zh),
             Err(PackageError::Refused { zh, .. }) => zh.as_ref(),
@@ -277,20 +278,21 @@ impl Downloader {
                 .into());
         }
         let origin = format!("downloaded from {}", archive.origin);
-        if let Some(Expected { zh, by, .. }) = &archive.expected
+        if let Some(Expected { zh, stated_by }) = &archive.expected
             && let Some(received_zh) = received_zh
             && *zh != received_zh
         {
-            let problem = format!("the package has the hash {received_zh}, but {by} says {zh}");
-            return Err(SourceError::not_authentic(package, problem, Some(origin)));
+            let problem =
+                format!("the package has the hash {received_zh}, but {stated_by} says {zh}");
+            return Err(SourceError::not_authentic_from(package, problem, origin));
         }
         digest.map_err(|error| SourceError::invalid_package(package, &error, origin))
     }
 }
 
 impl<'a> Archive<'a> {
-    /// The archive at `url`, without any known hash or length.
-    pub(super) fn at(url: &'a Url) -> Self {
+    /// The archive at `url`, without a known hash or length, which is always wanted.
+    pub(super) fn at_url(url: &'a Url) -> Self {
         Self {
             origin: SafeUrl::from(url).to_string(),
             host: url.host_str().unwrap_or_default(),
@@ -308,8 +310,8 @@ impl Read for Received<'_> {
         }
         let count = self.body.read(buffer)?;
         let mut beginning = self.beginning.borrow_mut();
-        let missing = BEGINNING.saturating_sub(beginning.len()).min(count);
-        beginning.extend(&buffer[..missing]);
+        let wanted = BEGINNING.saturating_sub(beginning.len()).min(count);
+        beginning.extend(&buffer[..wanted]);
         (self.fetch.progress)(self.fetch.package, Progress::Received(count as u64));
         self.fetch
             .archive_file

@@ -20,14 +20,15 @@ pub(super) struct DownloadQueue {
 }
 
 struct State {
-    free: usize,
-    /// Running downloads, by host.
-    busy: BTreeMap<String, usize>,
+    free_places: usize,
+    /// The number of running downloads, by host.
+    running: BTreeMap<String, usize>,
     /// The host and the provider of each waiting download, in the order of their arrival.
     waiting: BTreeMap<u64, (String, ProviderAddress)>,
-    tickets: u64,
+    /// The number of tickets so far; the next ticket has it.
+    issued_tickets: u64,
     /// The largest known package of each provider, in bytes.
-    sizes: HashMap<ProviderAddress, u64>,
+    largest_size: HashMap<ProviderAddress, u64>,
 }
 
 /// The right to download one package, given back when dropped.
@@ -37,15 +38,15 @@ pub(super) struct Permit<'a> {
 }
 
 impl DownloadQueue {
-    /// A queue with `free` downloads at the same time.
-    pub(super) fn new(free: usize) -> Self {
+    /// A queue with `free_places` downloads at the same time.
+    pub(super) fn new(free_places: usize) -> Self {
         Self {
             state: Mutex::new(State {
-                free,
-                busy: BTreeMap::new(),
+                free_places,
+                running: BTreeMap::new(),
                 waiting: BTreeMap::new(),
-                tickets: 0,
-                sizes: HashMap::new(),
+                issued_tickets: 0,
+                largest_size: HashMap::new(),
             }),
             freed: Condvar::new(),
         }
@@ -56,29 +57,29 @@ impl DownloadQueue {
     pub(super) fn learn_size(&self, provider: &ProviderAddress, bytes: Option<u64>) {
         if let Some(bytes) = bytes {
             let mut state = lock(&self.state);
-            let largest = state.sizes.entry(provider.clone()).or_default();
+            let largest = state.largest_size.entry(provider.clone()).or_default();
             *largest = bytes.max(*largest);
         }
     }
 
     /// Waits for the right to download one of a provider's packages from `host`.
-    pub(super) fn acquire(&self, host: &str, provider: &ProviderAddress) -> Permit<'_> {
+    pub(super) fn wait_for_permit(&self, host: &str, provider: &ProviderAddress) -> Permit<'_> {
         let mut state = lock(&self.state);
-        let ticket = state.tickets;
-        state.tickets += 1;
+        let ticket = state.issued_tickets;
+        state.issued_tickets += 1;
         state
             .waiting
             .insert(ticket, (host.to_owned(), provider.clone()));
         // The order is decided again at each turn, because sizes become known while downloads wait.
-        while state.free == 0 || state.next() != Some(ticket) {
+        while state.free_places == 0 || state.next_ticket() != Some(ticket) {
             state = self
                 .freed
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
         }
         state.waiting.remove(&ticket);
-        state.free -= 1;
-        *state.busy.entry(host.to_owned()).or_default() += 1;
+        state.free_places -= 1;
+        *state.running.entry(host.to_owned()).or_default() += 1;
         // Another download may be able to start, too.
         self.freed.notify_all();
         Permit {
@@ -91,7 +92,7 @@ impl DownloadQueue {
 impl State {
     /// The ticket of the next download: of the least busy host, then of the largest package, then
     /// the oldest.
-    fn next(&self) -> Option<u64> {
+    fn next_ticket(&self) -> Option<u64> {
         self.waiting
             .keys()
             .copied()
@@ -101,18 +102,18 @@ impl State {
     /// Is least for the download that starts next.
     fn rank(&self, ticket: u64) -> impl Ord {
         let (host, provider) = &self.waiting[&ticket];
-        let busy = self.busy.get(host).copied().unwrap_or_default();
-        let size = self.sizes.get(provider).copied().unwrap_or_default();
-        (busy, std::cmp::Reverse(size), ticket)
+        let running = self.running.get(host).copied().unwrap_or_default();
+        let size = self.largest_size.get(provider).copied().unwrap_or_default();
+        (running, std::cmp::Reverse(size), ticket)
     }
 }
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut state = lock(&self.download_queue.state);
-        state.free += 1;
-        if let Some(busy) = state.busy.get_mut(&self.host) {
-            *busy -= 1;
+        state.free_places += 1;
+        if let Some(running) = state.running.get_mut(&self.host) {
+            *running -= 1;
         }
         self.download_queue.freed.notify_all();
     }
@@ -135,12 +136,12 @@ mod tests {
         waiting: &[(&'static str, &'static str)],
     ) -> Vec<(&'static str, &'static str)> {
         let (sender, receiver) = mpsc::channel();
-        let held = download_queue.acquire("elsewhere.test", &provider("other"));
+        let held = download_queue.wait_for_permit("elsewhere.test", &provider("other"));
         std::thread::scope(|scope| {
             for (index, (host, name)) in waiting.iter().enumerate() {
                 let sender = sender.clone();
                 scope.spawn(move || {
-                    let _permit = download_queue.acquire(host, &provider(name));
+                    let _permit = download_queue.wait_for_permit(host, &provider(name));
                     sender.send((*host, *name)).unwrap();
                 });
                 // So that they come in this order.
@@ -181,7 +182,7 @@ mod tests {
     fn a_busy_host_lets_other_hosts_go_first() {
         let download_queue = DownloadQueue::new(2);
         download_queue.learn_size(&provider("large"), Some(3));
-        let _slow = download_queue.acquire("slow.test", &provider("large"));
+        let _slow = download_queue.wait_for_permit("slow.test", &provider("large"));
         let waiting = [
             ("slow.test", "large"),
             ("swift.test", "small"),

@@ -45,29 +45,24 @@ impl SourceError {
         }
     }
 
-    /// The source has the version, but not for this platform. `available` is empty if its platforms
-    /// are not known, `asked` is the URL of the request for the package.
-    pub(crate) fn platform_not_available(
+    /// The source has the version, but only for the platforms `available`.
+    pub(crate) fn platform_not_among(
         package: &PackageId,
         available: impl IntoIterator<Item = Platform>,
-        asked: Option<&str>,
     ) -> Self {
-        let PackageId {
-            address,
-            version,
-            platform,
-        } = package;
-        let message = format!("{address} {version} has no package for {platform}");
-        let mut error = Diagnostic::error(Code::PlatformNotAvailable, message)
-            .help("remove the platform, or lock a different version");
+        let mut error = platform_error(package);
         let available: BTreeSet<_> = available.into_iter().collect();
         if !available.is_empty() {
             let names: Vec<_> = available.iter().map(ToString::to_string).collect();
             error = error.note(format!("there are packages for {}", names.join(", ")));
         }
-        if let Some(asked) = asked {
-            error = error.note(format!("asked for {asked}"));
-        }
+        Self::PlatformMissing(error.into())
+    }
+
+    /// The source has no package at `url`, where the one for this platform would be. It does not
+    /// say which platforms it has.
+    pub(crate) fn platform_not_at(package: &PackageId, url: &str) -> Self {
+        let error = platform_error(package).note(format!("asked for {url}"));
         Self::PlatformMissing(error.into())
     }
 
@@ -85,18 +80,24 @@ impl SourceError {
         )
     }
 
-    /// The run is offline, and the cache has no package of the version, or none for the platform.
-    pub(crate) fn not_known_offline(
-        address: &ProviderAddress,
-        version: &Version,
-        platform: Option<&Platform>,
-    ) -> Self {
-        let message = match platform {
-            Some(platform) => format!(
-                "{address} {version} for {platform}: the package is not in the cache of hashes"
-            ),
-            None => format!("no package of {address} {version} is in the cache of hashes"),
-        };
+    /// The run is offline, and the cache has no package of the version.
+    pub(crate) fn version_not_known_offline(address: &ProviderAddress, version: &Version) -> Self {
+        let message = format!("no package of {address} {version} is in the cache of hashes");
+        Diagnostic::error(Code::PlatformNotKnown, message)
+            .help(Help::run_online())
+            .into()
+    }
+
+    /// The run is offline, and the package is not in the cache.
+    pub(crate) fn package_not_known_offline(package: &PackageId) -> Self {
+        let PackageId {
+            address,
+            version,
+            platform,
+        } = package;
+        let message = format!(
+            "{address} {version} for {platform}: the package is not in the cache of hashes"
+        );
         Diagnostic::error(Code::PlatformNotKnown, message)
             .help(Help::run_online())
             .into()
@@ -116,7 +117,7 @@ impl SourceError {
     }
 
     /// A request for `subject` failed.
-    pub(crate) fn request(subject: impl fmt::Display, error: RequestError) -> Self {
+    pub(crate) fn request_failed(subject: impl fmt::Display, error: RequestError) -> Self {
         error.into_diagnostic(&subject.to_string()).into()
     }
 
@@ -125,17 +126,18 @@ impl SourceError {
         Diagnostic::error(Code::RequestFailed, format!("{subject}: {problem}")).into()
     }
 
-    /// The package differs from its source's description. `origin` says where it came from.
-    pub(crate) fn not_authentic(
+    /// What a source says of the package contradicts itself.
+    pub(crate) fn not_authentic(package: &PackageId, problem: impl fmt::Display) -> Self {
+        Self::release_refused(authenticity_error(package, problem))
+    }
+
+    /// The package that came from `origin` differs from its source's description.
+    pub(crate) fn not_authentic_from(
         package: &PackageId,
         problem: impl fmt::Display,
-        origin: Option<String>,
+        origin: String,
     ) -> Self {
-        let error = Diagnostic::error(Code::PackageNotAuthentic, format!("{package}: {problem}"));
-        let error = origin.into_iter().fold(error, Diagnostic::note);
-        Self::release_refused(
-            error.help("ask the provider's publisher; the package may have been tampered with"),
-        )
+        Self::release_refused(authenticity_error(package, problem).note(origin))
     }
 
     /// The package cannot be hashed, or OpenTofu would not install it. `origin` says where it came
@@ -159,6 +161,24 @@ impl SourceError {
     pub(crate) fn is_platform_missing(&self) -> bool {
         matches!(self, Self::PlatformMissing(_))
     }
+}
+
+/// The error about a package that a source does not have for its platform.
+fn platform_error(package: &PackageId) -> Diagnostic {
+    let PackageId {
+        address,
+        version,
+        platform,
+    } = package;
+    let message = format!("{address} {version} has no package for {platform}");
+    Diagnostic::error(Code::PlatformNotAvailable, message)
+        .help("remove the platform, or lock a different version")
+}
+
+/// The error about a package that is not what its source describes.
+fn authenticity_error(package: &PackageId, problem: impl fmt::Display) -> Diagnostic {
+    Diagnostic::error(Code::PackageNotAuthentic, format!("{package}: {problem}"))
+        .help("ask the provider's publisher; the package may have been tampered with")
 }
 
 /// The error with the next step.

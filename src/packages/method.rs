@@ -93,7 +93,7 @@ impl Method {
     }
 
     /// Fetches a package once.
-    pub(super) fn package(
+    pub(super) fn fetch_once(
         &self,
         package: &PackageId,
         progress: ProgressSink<'_>,
@@ -120,11 +120,11 @@ impl Method {
     fn fetch_and_remember(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
         let copy = match &self.kind {
             SourceKind::Registry(registry) => {
-                let (fetched, reported) = registry.package(fetch)?;
+                let (fetched, reported) = registry.fetch_with_reports(fetch)?;
                 self.remember_release(fetch.package, &reported);
                 return Ok(fetched);
             }
-            SourceKind::Offline(offline) => return offline.package(fetch),
+            SourceKind::Offline(offline) => return offline.cached_package(fetch),
             SourceKind::FilesystemMirror(mirror) => mirror.fetch(fetch)?,
             SourceKind::NetworkMirror(mirror) => mirror.fetch(fetch)?,
             SourceKind::OciMirror(mirror) => mirror.fetch(fetch)?,
@@ -133,8 +133,8 @@ impl Method {
         Ok(copy)
     }
 
-    /// Stores the platforms that a registry lists, and the well-formed `h1:` that it reports for
-    /// them.
+    /// Stores the platforms that a registry lists, if this run has the list, and the well-formed
+    /// `h1:` that it reports for them.
     fn remember_release(
         &self,
         PackageId {
@@ -151,14 +151,14 @@ impl Method {
         {
             listed = Some(release.platforms.iter().collect());
         }
-        cache.change_platforms(address, version, |known| {
+        cache.change_release_evidence(address, version, |evidence| {
             // Earlier runs may have seen a list that this one has not requested.
             if listed.is_some() {
-                known.listed = listed;
+                evidence.listed = listed;
             }
             for (platform, h1) in reported {
                 if h1.iter().all(Hash::is_well_formed) {
-                    known.h1_by_platform.insert(platform.clone(), h1.clone());
+                    evidence.h1_by_platform.insert(platform.clone(), h1.clone());
                 }
             }
         });
@@ -167,8 +167,8 @@ impl Method {
     /// Stores the `h1:` of a package from a mirror.
     fn remember_copy(&self, package: &PackageId, copy: &Fetched) {
         if let Some(cache) = &self.cache {
-            cache.change_platforms(&package.address, &package.version, |known| {
-                known
+            cache.change_release_evidence(&package.address, &package.version, |evidence| {
+                evidence
                     .copies
                     .entry(package.platform.clone())
                     .or_default()
@@ -190,6 +190,7 @@ impl Method {
         }
     }
 
+    /// Requests what a fetch of the package needs first, so that it is there by then.
     pub(super) fn prepare(&self, package: &PackageId) {
         match &self.kind {
             SourceKind::Registry(registry) => registry.prepare(package),

@@ -166,18 +166,22 @@ impl Source {
     }
 
     /// Fetches and authenticates one package, from the first method that has it.
-    pub fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
-        self.first(package, |method| method.package(package, progress))
+    pub fn fetch_once(
+        &self,
+        package: &PackageId,
+        progress: ProgressSink<'_>,
+    ) -> Result<Arc<Fetched>> {
+        self.first(package, |method| method.fetch_once(package, progress))
     }
 
-    /// Fetches as [`Source::package`] does, but downloads again at each call.
+    /// Fetches as [`Source::fetch_once`] does, but downloads again at each call.
     pub(crate) fn archive(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
         self.first(fetch.package, |method| method.fetch(fetch))
     }
 
     /// The answer of the first method that has a package.
     fn first<T>(&self, package: &PackageId, ask: impl Fn(&Method) -> Result<T>) -> Result<T> {
-        let mut missing = SourceError::platform_not_available(package, [], None);
+        let mut missing = SourceError::platform_not_among(package, []);
         for method in self.methods_with(&package.address, &package.version)? {
             match ask(method) {
                 Err(error) if error.is_platform_missing() => missing = error,
@@ -187,7 +191,7 @@ impl Source {
         Err(missing)
     }
 
-    /// Fetches the signed sums of a version from the URLs of an earlier run. [`Source::package`]
+    /// Fetches the signed sums of a version from the URLs of an earlier run. [`Source::fetch_once`]
     /// returns the error, if any.
     pub(crate) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
         if let Some(registry) = self.only_method(address).and_then(Method::registry) {
@@ -195,7 +199,7 @@ impl Source {
         }
     }
 
-    /// Fetches the metadata of a package, so that [`Source::package`] need not wait for it, and
+    /// Fetches the metadata of a package, so that [`Source::fetch_once`] need not wait for it, and
     /// returns any error there.
     pub(crate) fn prepare(&self, package: &PackageId) {
         if let Some(method) = self.only_method(&package.address) {
@@ -234,7 +238,7 @@ impl Source {
         match &method.kind {
             SourceKind::Registry(registry) => registry.listed_zh(package).map(Some),
             SourceKind::FilesystemMirror(_) => {
-                let copy = method.package(package, &|_, _| ())?;
+                let copy = method.fetch_once(package, &|_, _| ())?;
                 Ok(copy.digest.as_ref().map(|digest| digest.zh.clone()))
             }
             SourceKind::NetworkMirror(_) | SourceKind::OciMirror(_) | SourceKind::Offline(_) => {

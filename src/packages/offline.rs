@@ -31,7 +31,7 @@ pub(crate) struct Offline {
 impl Offline {
     /// Returns the versions that are locked or in the cache. There may be others.
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
-        let packages = self.packages(address);
+        let packages = self.cached_packages(address);
         let cached = packages.iter().map(|package| package.version.clone());
         let locked = self.locked.get(address).into_iter().flatten().cloned();
         // Platforms stay unknown: a package that is not in the cache may exist.
@@ -39,7 +39,7 @@ impl Offline {
         if available.versions.is_empty() {
             let message = format!("no version of {address} is known offline");
             let error = Diagnostic::error(Code::ProviderNotFound, message).help(Help::run_online());
-            // A suggestion needs no check here.
+            // So that the error names the provider that is probably meant.
             return Err(SourceError::ProviderNotFound {
                 address: address.clone(),
                 searched: vec![error],
@@ -58,18 +58,18 @@ impl Offline {
         version: &Version,
     ) -> Result<BTreeSet<Platform>> {
         let mut platforms = BTreeSet::new();
-        for package in self.packages(address).iter() {
+        for package in self.cached_packages(address).iter() {
             if package.version == *version {
                 platforms.insert(package.platform.clone());
             }
         }
         if platforms.is_empty() {
-            return Err(SourceError::not_known_offline(address, version, None));
+            return Err(SourceError::version_not_known_offline(address, version));
         }
         Ok(platforms)
     }
 
-    fn packages(&self, address: &ProviderAddress) -> Arc<Vec<PackageId>> {
+    fn cached_packages(&self, address: &ProviderAddress) -> Arc<Vec<PackageId>> {
         self.packages.get_or_compute(address, || {
             let packages = self.cache.iter().flat_map(|cache| cache.packages(address));
             Arc::new(packages.map(|(package, _)| package).collect())
@@ -89,8 +89,8 @@ impl Offline {
         ))
     }
 
-    /// Returns the hashes of a package from the cache. An archive that is to be kept is not there.
-    pub(super) fn package(
+    /// Returns the hashes of a package from the cache. An error if its archive is to be kept.
+    pub(super) fn cached_package(
         &self,
         Fetch {
             package,
@@ -98,23 +98,15 @@ impl Offline {
             ..
         }: &Fetch<'_>,
     ) -> Result<Fetched> {
-        // The cache has no archives.
-        let cache = if archive_file.is_none() {
-            self.cache.as_ref()
-        } else {
-            None
-        };
-        let Some(digest) = cache.and_then(|cache| cache.lookup(package)) else {
-            let PackageId {
-                address,
-                version,
-                platform,
-            } = package;
-            return Err(SourceError::not_known_offline(
-                address,
-                version,
-                Some(platform),
-            ));
+        let mut cached = None;
+        // The cache has hashes only, and no archives that could be kept.
+        if let Some(cache) = &self.cache
+            && archive_file.is_none()
+        {
+            cached = cache.digest_of(package);
+        }
+        let Some(digest) = cached else {
+            return Err(SourceError::package_not_known_offline(package));
         };
         let mut fetched = Fetched::of_archive(digest.clone());
         // The run that stored the digest had found its `zh:` in a verified SHA256SUMS.

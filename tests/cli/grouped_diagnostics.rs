@@ -253,6 +253,8 @@ fn a_warning_about_the_configuration_of_both_tools_is_shown_once() {
         environment.write(format!("{host}/main.tf"), module);
     }
     let output = environment.provlock(["verify", "-r"]);
-    let warnings = output.stderr.matches("TF_CLI_CONFIG_FILE names does not exist");
+    let warnings = output
+        .stderr
+        .matches("TF_CLI_CONFIG_FILE names does not exist");
     assert_eq!(warnings.count(), 1, "{output}");
 }

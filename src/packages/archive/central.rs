@@ -55,7 +55,7 @@ pub(crate) struct Entry<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CentralError {
     /// The bytes from this offset on are needed.
-    Earlier(u64),
+    NeedsBytesFrom(u64),
     /// The archive is not valid.
     Refused(Refusal),
 }
@@ -81,10 +81,10 @@ fn refuse<T>(reason: &'static str) -> Result<T, CentralError> {
 }
 
 /// Reads the entries in the central directory. Their offsets count from the start of the archive.
-pub(super) fn read<'a>(tail: &Tail<'a>) -> Result<Vec<Entry<'a>>, CentralError> {
+pub(super) fn read_directory<'a>(tail: &Tail<'a>) -> Result<Vec<Entry<'a>>, CentralError> {
     let end = find_end(tail)?;
-    let (offset, base) = locate(tail, &end)?;
-    let mut rest = tail.from(offset)?;
+    let (offset, base) = locate_directory(tail, &end)?;
+    let mut rest = tail.bytes_from(offset)?;
     let mut entries = Vec::new();
     while let Some((mut entry, after)) = read_header(rest) {
         // Versions of Go use the first or the last of several such fields.
@@ -105,7 +105,7 @@ pub(super) fn read<'a>(tail: &Tail<'a>) -> Result<Vec<Entry<'a>>, CentralError> 
 
 /// Offset of the directory, and a correction for all offsets in it because of bytes before the
 /// archive.
-fn locate(tail: &Tail<'_>, end: &End) -> Result<(u64, i64), CentralError> {
+fn locate_directory(tail: &Tail<'_>, end: &End) -> Result<(u64, i64), CentralError> {
     let directory_offset = end.directory_offset.cast_signed();
     let base = end
         .offset
@@ -117,7 +117,9 @@ fn locate(tail: &Tail<'_>, end: &End) -> Result<(u64, i64), CentralError> {
         _ => return refuse("its central directory is outside of it"),
     };
     // Some writers put bytes before the archive and include them in the offsets, others do not.
-    if base > 0 && directory_offset >= 0 && read_header(tail.from(end.directory_offset)?).is_some()
+    if base > 0
+        && directory_offset >= 0
+        && read_header(tail.bytes_from(end.directory_offset)?).is_some()
     {
         return Ok((end.directory_offset, 0));
     }
@@ -140,7 +142,7 @@ fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
         .rposition(|record| record.starts_with(&END));
     let Some(position) = end_record else {
         return if tail.start > window_start {
-            Err(CentralError::Earlier(window_start))
+            Err(CentralError::NeedsBytesFrom(window_start))
         } else {
             refuse("it has no end record, so it may be truncated")
         };
@@ -176,14 +178,14 @@ fn find_locator_64(tail: &Tail<'_>, end: &End) -> Result<Option<u64>, CentralErr
     let Some(locator_offset) = end.offset.checked_sub(20) else {
         return Ok(None);
     };
-    let locator = tail.from(locator_offset)?;
+    let locator = tail.bytes_from(locator_offset)?;
     let is_locator =
         locator.starts_with(&LOCATOR_64) && u32_at(locator, 4) == 0 && u32_at(locator, 16) == 1;
     Ok(is_locator.then(|| u64_at(locator, 8)))
 }
 
 fn read_end_64(tail: &Tail<'_>, offset: u64) -> Result<End, CentralError> {
-    let record = tail.from(offset)?;
+    let record = tail.bytes_from(offset)?;
     if record.len() < 56 || !record.starts_with(&END_64) {
         return refuse("its zip64 end record is missing");
     }
@@ -208,13 +210,18 @@ fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
     let (extra, after_extra) = after_name.split_at_checked(extra_length)?;
     let (_comment, after_header) = after_extra.split_at_checked(comment_length)?;
 
-    let mut sizes = [24, 20, 42].map(|at| u64::from(u32_at(bytes, at)));
-    let missing = read_zip64_extra(extra, &mut sizes)?;
+    // In the order of the zip64 field.
+    let mut numbers = [
+        u64::from(u32_at(bytes, 24)),
+        u64::from(u32_at(bytes, 20)),
+        u64::from(u32_at(bytes, 42)),
+    ];
+    let [_, lacks_compressed_size, lacks_offset] = read_zip64_extra(extra, &mut numbers)?;
     // Without its compressed size or its offset, an entry cannot be found.
-    if missing[1] || missing[2] {
+    if lacks_compressed_size || lacks_offset {
         return None;
     }
-    let [size, compressed_size, header_offset] = sizes;
+    let [size, compressed_size, header_offset] = numbers;
     let entry = Entry {
         name,
         method: u16_at(bytes, 10),
@@ -225,7 +232,7 @@ fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
         compressed_size,
         size,
         header_offset: header_offset.cast_signed(),
-        zip64_fields: fields(extra).filter(|(tag, _)| *tag == ZIP64).count(),
+        zip64_fields: extra_fields(extra).filter(|(tag, _)| *tag == ZIP64).count(),
     };
     Some((entry, after_header))
 }
@@ -237,7 +244,7 @@ pub(super) fn read_zip64_extra<const N: usize>(
     values: &mut [u64; N],
 ) -> Option<[bool; N]> {
     let mut missing = values.map(|value| value == 0xffff_ffff);
-    for (_, mut field) in fields(extra).filter(|(tag, _)| *tag == ZIP64) {
+    for (_, mut field) in extra_fields(extra).filter(|(tag, _)| *tag == ZIP64) {
         for (value, missing) in values.iter_mut().zip(&mut missing) {
             if std::mem::take(missing) {
                 let (first, rest) = field.split_first_chunk()?;
@@ -250,7 +257,7 @@ pub(super) fn read_zip64_extra<const N: usize>(
 }
 
 /// The complete fields of an extra block, each with its tag.
-fn fields(mut extra: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+fn extra_fields(mut extra: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let tag = u16_at(extra.get(..4)?, 0);
         let length = usize::from(u16_at(extra, 2));
@@ -282,11 +289,11 @@ impl<'a> Tail<'a> {
         self.start + self.bytes.len() as u64
     }
 
-    /// The bytes from an offset on; `None` if it is after the end.
-    fn from(&self, offset: u64) -> Result<&'a [u8], CentralError> {
+    /// The bytes from an offset on; none if it is after the end. An error if the tail starts later.
+    fn bytes_from(&self, offset: u64) -> Result<&'a [u8], CentralError> {
         let position = offset
             .checked_sub(self.start)
-            .ok_or(CentralError::Earlier(offset))?;
+            .ok_or(CentralError::NeedsBytesFrom(offset))?;
         Ok(usize::try_from(position)
             .ok()
             .and_then(|position| self.bytes.get(position..))

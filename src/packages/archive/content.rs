@@ -25,6 +25,14 @@ pub(super) struct Content {
     pub(super) size: u64,
 }
 
+/// Progress of inflating.
+pub(super) struct Inflated {
+    /// The number of bytes of the input that were used.
+    pub(super) used: usize,
+    /// Whether the deflate stream has ended.
+    pub(super) has_ended: bool,
+}
+
 /// Takes the content of one entry after the other.
 pub(super) struct Extractor {
     inflater: Decompress,
@@ -50,8 +58,8 @@ impl Extractor {
         }
     }
 
-    /// Whether everything since the last call was written.
-    pub(super) fn written(&mut self) -> io::Result<()> {
+    /// The first error of writing since the last call, if there was one.
+    pub(super) fn take_write_error(&mut self) -> io::Result<()> {
         std::mem::replace(&mut self.written, Ok(()))
     }
 
@@ -60,8 +68,8 @@ impl Extractor {
         self.size
     }
 
-    /// Takes content that is not compressed.
-    pub(super) fn store(&mut self, bytes: &[u8]) {
+    /// Hashes content that is not compressed, and writes it to the file of the entry.
+    pub(super) fn take_uncompressed(&mut self, bytes: &[u8]) {
         self.sha256.update(bytes);
         self.crc32.update(bytes);
         self.size += bytes.len() as u64;
@@ -72,13 +80,11 @@ impl Extractor {
         }
     }
 
-    /// Takes compressed content, and stops after `most` uncompressed bytes of the entry. Returns
-    /// the number of bytes of `input` that were used, and whether the deflate stream has ended.
-    pub(super) fn inflate(
-        &mut self,
-        input: &[u8],
-        most: u64,
-    ) -> Result<(usize, bool), EntryProblem> {
+    /// Hashes and writes compressed content of the entry.
+    ///
+    /// # Errors
+    /// The data is damaged, or the entry has more than `limit` uncompressed bytes.
+    pub(super) fn inflate(&mut self, input: &[u8], limit: u64) -> Result<Inflated, EntryProblem> {
         let mut used = 0;
         let mut output = std::mem::take(&mut self.output);
         let result = loop {
@@ -90,21 +96,27 @@ impl Extractor {
             let Ok(status) = status else {
                 break Err(EntryProblem::Deflate);
             };
-            let taken = count(self.inflater.total_in() - before_in);
-            let made = count(self.inflater.total_out() - before_out);
+            let taken = as_length(self.inflater.total_in() - before_in);
+            let made = as_length(self.inflater.total_out() - before_out);
             used += taken;
-            self.store(&output[..made]);
+            self.take_uncompressed(&output[..made]);
             if status == Status::StreamEnd {
-                break Ok((used, true));
+                break Ok(Inflated {
+                    used,
+                    has_ended: true,
+                });
             }
             // A bomb is not inflated beyond the size that its entry has.
-            if self.size > most {
+            if self.size > limit {
                 break Err(EntryProblem::Size);
             }
             // A full buffer may leave output in the inflater, although the input is used up.
             let drained = made < output.len();
             if used == input.len() && drained {
-                break Ok((used, false));
+                break Ok(Inflated {
+                    used,
+                    has_ended: false,
+                });
             }
             // Damaged data could keep this loop running without progress.
             if taken == 0 && made == 0 {
@@ -115,8 +127,8 @@ impl Extractor {
         result
     }
 
-    /// Ends the entry and makes ready for the next.
-    pub(super) fn finish(&mut self) -> Content {
+    /// Ends the entry, returns its checksums, and makes ready for the next.
+    pub(super) fn finish_entry(&mut self) -> Content {
         self.inflater.reset(false);
         self.file = None;
         Content {
@@ -127,15 +139,15 @@ impl Extractor {
     }
 }
 
-/// A number of bytes in memory.
-fn count(bytes: u64) -> usize {
+/// A number of bytes that are in memory.
+fn as_length(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 impl Content {
-    /// Whether this is the content that the central directory describes. As in Go's `archive/zip`,
+    /// Checks that this is the content that the central directory describes. As in Go's `archive/zip`,
     /// a CRC-32 of zero is not compared unless a data descriptor gives the CRC-32.
-    pub(super) fn check(
+    pub(super) fn check_against(
         &self,
         entry: &Entry<'_>,
         descriptor_crc32: Option<u32>,
@@ -143,13 +155,12 @@ impl Content {
         if self.size != entry.size {
             return Err(EntryProblem::Size);
         }
-        let recorded = entry.crc32 != 0 || descriptor_crc32.is_some();
-        let same =
-            self.crc32 == entry.crc32 && descriptor_crc32.is_none_or(|crc32| crc32 == entry.crc32);
-        if recorded && !same {
-            Err(EntryProblem::Checksum)
-        } else {
-            Ok(())
+        if entry.crc32 == 0 && descriptor_crc32.is_none() {
+            return Ok(());
         }
+        if self.crc32 != entry.crc32 || descriptor_crc32.is_some_and(|crc32| crc32 != entry.crc32) {
+            return Err(EntryProblem::Checksum);
+        }
+        Ok(())
     }
 }

@@ -29,7 +29,10 @@ pub(super) struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
-    /// Applies the rules about names and sizes.
+    /// The contents of these entries.
+    ///
+    /// # Errors
+    /// They break a rule about names or sizes, or there is none.
     pub(super) fn new(
         entries: &'a [Entry<'a>],
         provider_type: &str,
@@ -56,21 +59,25 @@ impl<'a> Contents<'a> {
 
         let contents = Self { entries, paths };
         // Entries may share their data, so even a small archive can take long to read.
-        contents.refuse_above(limits.archive_bytes, |entry| entry.compressed_size)?;
-        contents.refuse_above(limits.inflated_bytes, |entry| entry.size)?;
+        contents.refuse_total_above(limits.archive_bytes, |entry| entry.compressed_size)?;
+        contents.refuse_total_above(limits.inflated_bytes, |entry| entry.size)?;
         Ok(contents)
     }
 
-    /// Refuses files with more than `most` bytes together.
-    fn refuse_above(&self, most: u64, size: fn(&Entry<'_>) -> u64) -> Result<(), Refusal> {
+    /// Refuses files with more than `limit` bytes together.
+    fn refuse_total_above(
+        &self,
+        limit: u64,
+        size_of: fn(&Entry<'_>) -> u64,
+    ) -> Result<(), Refusal> {
         let mut total: u64 = 0;
         for (entry, path) in self.entries.iter().zip(&self.paths) {
             if path.is_none() {
                 continue;
             }
-            total = match total.checked_add(size(entry)) {
-                Some(total) if total <= most => total,
-                _ => return Err(Refusal::FilesTooLarge(most)),
+            total = match total.checked_add(size_of(entry)) {
+                Some(total) if total <= limit => total,
+                _ => return Err(Refusal::FilesTooLarge(limit)),
             };
         }
         Ok(())
@@ -98,7 +105,7 @@ impl<'a> Contents<'a> {
         let last = files
             .chunk_by(|a, b| a.0 == b.0)
             .filter_map(|same| same.last().copied());
-        h1(last)
+        h1_of_list(last)
     }
 
     /// The hash over the archive without extraction, as `providers mirror` computes it: names are
@@ -119,12 +126,12 @@ impl<'a> Contents<'a> {
                 same.fill(last);
             }
         }
-        h1(listed.into_iter())
+        h1_of_list(listed.into_iter())
     }
 }
 
 /// `h1:` over files that are sorted by the bytes of their paths.
-pub(super) fn h1<'a>(files: impl Iterator<Item = (&'a [u8], &'a [u8; 32])>) -> Hash {
+pub(super) fn h1_of_list<'a>(files: impl Iterator<Item = (&'a [u8], &'a [u8; 32])>) -> Hash {
     let mut list = Sha256::new();
     for (path, digest) in files {
         list.update(Hash::zh(digest).value().as_bytes());
@@ -162,23 +169,23 @@ fn extracted_path(name: &[u8]) -> Result<Cow<'_, [u8]>, EntryProblem> {
     {
         return Err(EntryProblem::ParentDirectory);
     }
-    check_name(name)?;
+    refuse_unlistable_name(name)?;
 
     let mut parts: Vec<&[u8]> = name.split(|byte| *byte == b'/').collect();
     if name.len() > LONGEST_PATH || parts.iter().any(|part| part.len() > LONGEST_PART) {
         return Err(EntryProblem::LongName);
     }
 
-    let number = parts.len();
+    let all = parts.len();
     parts.retain(|part| !part.is_empty() && *part != b".");
-    if parts.len() == number {
+    if parts.len() == all {
         return Ok(Cow::Borrowed(name));
     }
     Ok(Cow::Owned(parts.join(&b'/')))
 }
 
-/// Refuses bytes that must not be in a name.
-pub(super) fn check_name(name: &[u8]) -> Result<(), EntryProblem> {
+/// Refuses a name with bytes that must not be in the list that `h1:` is computed of.
+pub(super) fn refuse_unlistable_name(name: &[u8]) -> Result<(), EntryProblem> {
     if name.contains(&b'\n') {
         Err(EntryProblem::Newline)
     } else if name.contains(&0) {

@@ -69,15 +69,15 @@ impl HashCache {
 
     /// The hashes of the package with that `zh:`, if its provider has the type `provider_type`. A
     /// package is valid for one type only, because the type is in the name of its executable.
-    pub fn get(&self, zh: &Hash, provider_type: &str) -> Option<PackageDigest> {
-        let (package, digest) = self.read(&self.path_by_zh(zh)?)?;
+    pub fn digest_by_zh(&self, zh: &Hash, provider_type: &str) -> Option<PackageDigest> {
+        let (package, digest) = self.read_entry(&self.path_by_zh(zh)?)?;
         let is_found = digest.zh == *zh && package.address.name == provider_type;
         is_found.then_some(digest)
     }
 
-    /// The hashes of a provider's package.
-    pub(crate) fn lookup(&self, package: &PackageId) -> Option<PackageDigest> {
-        let (found, digest) = self.read(&self.path_by_provider(package))?;
+    /// The hashes of a package that a verified SHA256SUMS listed in this or an earlier run.
+    pub(crate) fn digest_of(&self, package: &PackageId) -> Option<PackageDigest> {
+        let (found, digest) = self.read_entry(&self.path_by_provider(package))?;
         (found == *package).then_some(digest)
     }
 
@@ -117,7 +117,7 @@ impl HashCache {
         for path in paths {
             // A file that was copied to a different path describes a different package than its
             // path.
-            if let Some((package, digest)) = self.read(&path)
+            if let Some((package, digest)) = self.read_entry(&path)
                 && self.path_by_provider(&package) == path
             {
                 packages.push((package, digest));
@@ -135,25 +135,25 @@ impl HashCache {
         if self.is_distrusted {
             return ReleaseEvidence::default();
         }
-        let mut platforms = ReleaseEvidence::read(&self.path_of_platforms(provider, version));
+        let mut evidence = ReleaseEvidence::read(&self.path_of_evidence(provider, version));
         for (package, digest) in self.packages_of(provider, version) {
-            platforms
+            evidence
                 .h1_by_platform
                 .entry(package.platform)
                 .or_default()
                 .extend(digest.into_h1());
         }
-        platforms
+        evidence
     }
 
     /// Changes the facts about the platforms of a release, if possible.
-    pub(crate) fn change_platforms(
+    pub(crate) fn change_release_evidence(
         &self,
         provider: &ProviderAddress,
         version: &Version,
         change: impl FnOnce(&mut ReleaseEvidence),
     ) {
-        ReleaseEvidence::change(&self.path_of_platforms(provider, version), change);
+        ReleaseEvidence::change(&self.path_of_evidence(provider, version), change);
     }
 
     /// The hashes of all packages that are stored by provider, version and platform.
@@ -169,7 +169,7 @@ impl HashCache {
                 platform,
             },
             digest,
-        ) in self.packages_below(self.by_provider(), 5)
+        ) in self.packages_below(self.folder_of_providers(), 5)
         {
             releases
                 .entry((address, version))
@@ -181,19 +181,19 @@ impl HashCache {
 
     /// Remembers that the package belongs to a provider, if possible. Only for a package that a
     /// verified SHA256SUMS lists.
-    pub(crate) fn put_by_provider(&self, package: &PackageId, digest: &PackageDigest) {
+    pub(crate) fn store_by_provider(&self, package: &PackageId, digest: &PackageDigest) {
         write(&self.path_by_provider(package), package, digest);
     }
 
     /// Remembers a package by its hash alone, if possible.
-    pub(crate) fn put_by_zh(&self, package: &PackageId, digest: &PackageDigest) {
+    pub(crate) fn store_by_zh(&self, package: &PackageId, digest: &PackageDigest) {
         if let Some(path) = self.path_by_zh(&digest.zh) {
             write(&path, package, digest);
         }
     }
 
     /// Reads a file of [`write`]; `None` if it is damaged, or if the cache is not trusted.
-    fn read(&self, path: &Path) -> Option<(PackageId, PackageDigest)> {
+    fn read_entry(&self, path: &Path) -> Option<(PackageId, PackageDigest)> {
         if self.is_distrusted {
             return None;
         }
@@ -234,25 +234,27 @@ impl HashCache {
         )
     }
 
-    fn by_provider(&self) -> PathBuf {
+    fn folder_of_providers(&self) -> PathBuf {
         self.folder.join("by-provider")
     }
 
     /// The folder of a provider, which has a folder for each version.
     fn folder_of(&self, provider: &ProviderAddress) -> PathBuf {
-        storage::path(&self.by_provider(), parts(provider))
+        storage::path(&self.folder_of_providers(), address_parts(provider))
     }
 
-    fn path_of_platforms(&self, provider: &ProviderAddress, version: &Version) -> PathBuf {
+    fn path_of_evidence(&self, provider: &ProviderAddress, version: &Version) -> PathBuf {
         let version = version.to_string();
         storage::path(
             &self.platforms,
-            parts(provider).into_iter().chain([version.as_str()]),
+            address_parts(provider)
+                .into_iter()
+                .chain([version.as_str()]),
         )
     }
 }
 
-fn parts(provider: &ProviderAddress) -> [&str; 3] {
+fn address_parts(provider: &ProviderAddress) -> [&str; 3] {
     [
         provider.hostname.as_ascii(),
         &provider.namespace,

@@ -58,8 +58,8 @@ pub fn hash_zip(
     limits: &Limits,
 ) -> Result<PackageDigest, PackageError> {
     let mut source = Source::new(reader, limits);
-    match streaming::hash(&mut source, provider_type, limits) {
-        Err(PackageError::NotStreamable(reason)) => match source.take_kept() {
+    match streaming::hash_in_one_pass(&mut source, provider_type, limits) {
+        Err(PackageError::NotStreamable(reason)) => match source.take_kept_start() {
             Some(kept) => hash_in_temporary_file(&kept, source, provider_type, limits),
             None => Err(PackageError::NotStreamable(reason)),
         },
@@ -74,7 +74,7 @@ pub(crate) fn hash_zip_spooled(
     limits: &Limits,
 ) -> Result<PackageDigest, PackageError> {
     let mut source = Source::new(reader, limits);
-    source.take_kept();
+    source.take_kept_start();
     hash_in_temporary_file(&[], source, provider_type, limits)
 }
 
@@ -86,10 +86,13 @@ pub fn hash_zip_file(
 ) -> Result<PackageDigest, PackageError> {
     file.seek(SeekFrom::Start(0)).map_err(PackageError::Read)?;
     let mut source = Source::new(&mut *file, limits);
-    source.take_kept();
-    source.drain(|_| Ok(()))?;
+    source.take_kept_start();
+    source.read_rest(|_| Ok(()))?;
     let sum = source.finish();
-    digest(seeking::hash(file, provider_type, limits), sum)
+    digest(
+        seeking::hash_by_central_directory(file, provider_type, limits),
+        sum,
+    )
 }
 
 /// Hashes an archive: `kept` is its start, which was read already, and `source` yields the rest.
@@ -101,11 +104,14 @@ fn hash_in_temporary_file<R: Read>(
 ) -> Result<PackageDigest, PackageError> {
     let mut file = tempfile::tempfile().map_err(PackageError::TemporaryFile)?;
     file.write_all(kept).map_err(PackageError::TemporaryFile)?;
-    source.drain(|bytes| file.write_all(bytes).map_err(PackageError::TemporaryFile))?;
-    let hashes = seeking::hash(&mut file, provider_type, limits).map_err(|error| match error {
-        PackageError::Read(error) => PackageError::TemporaryFile(error),
-        other => other,
-    });
+    source.read_rest(|bytes| file.write_all(bytes).map_err(PackageError::TemporaryFile))?;
+    let hashes =
+        seeking::hash_by_central_directory(&mut file, provider_type, limits).map_err(|error| {
+            match error {
+                PackageError::Read(error) => PackageError::TemporaryFile(error),
+                other => other,
+            }
+        });
     digest(hashes, source.finish())
 }
 

@@ -13,12 +13,12 @@ use super::error::{EntryProblem, PackageError, Refusal};
 const INPUT: usize = 64 * 1024;
 
 /// Hashes the archive that is the whole of `file`.
-pub(super) fn hash(
+pub(super) fn hash_by_central_directory(
     file: &mut (impl Read + Seek),
     provider_type: &str,
     limits: &Limits,
 ) -> Result<Hashes, PackageError> {
-    let EndOfArchive { size, start, bytes } = read_directory(file, limits)?;
+    let EndOfArchive { size, start, bytes } = read_end_of_archive(file, limits)?;
     let entries = read_entries(&bytes, start)?;
     let contents = Contents::new(&entries, provider_type, limits)?;
     let mut archive = Archive::new(file, size);
@@ -44,7 +44,7 @@ pub(crate) fn unpack<E: From<PackageError> + From<io::Error>>(
     limits: &Limits,
     mut place: impl FnMut(&Entry<'_>) -> Result<Option<File>, E>,
 ) -> Result<(), E> {
-    let EndOfArchive { size, start, bytes } = read_directory(file, limits)?;
+    let EndOfArchive { size, start, bytes } = read_end_of_archive(file, limits)?;
     let entries = read_entries(&bytes, start).map_err(PackageError::from)?;
     if entries.is_empty() {
         return Err(PackageError::from(Refusal::Empty).into());
@@ -62,15 +62,15 @@ pub(crate) fn unpack<E: From<PackageError> + From<io::Error>>(
         if !entry.is_directory {
             archive.extractor.file = unpacked;
             archive.hash_entry(entry)?;
-            archive.extractor.written()?;
+            archive.extractor.take_write_error()?;
         }
     }
     Ok(())
 }
 
 fn read_entries(bytes: &[u8], start: u64) -> Result<Vec<Entry<'_>>, Refusal> {
-    central::read(&Tail { bytes, start }).map_err(|error| match error {
-        CentralError::Earlier(_) => Refusal::Archive("its central directory is damaged"),
+    central::read_directory(&Tail { bytes, start }).map_err(|error| match error {
+        CentralError::NeedsBytesFrom(_) => Refusal::Archive("its central directory is damaged"),
         CentralError::Refused(refusal) => refusal,
     })
 }
@@ -85,7 +85,7 @@ struct EndOfArchive {
 }
 
 /// Reads the last bytes of an archive, as many as it takes to read the central directory.
-fn read_directory(
+fn read_end_of_archive(
     file: &mut (impl Read + Seek),
     limits: &Limits,
 ) -> Result<EndOfArchive, PackageError> {
@@ -98,15 +98,15 @@ fn read_directory(
         file.take(size - start)
             .read_to_end(&mut bytes)
             .map_err(PackageError::Read)?;
-        match central::read(&Tail {
+        match central::read_directory(&Tail {
             bytes: &bytes,
             start,
         }) {
-            Err(CentralError::Earlier(offset)) if size - offset > limits.directory_bytes => {
+            Err(CentralError::NeedsBytesFrom(offset)) if size - offset > limits.directory_bytes => {
                 return Err(Refusal::DirectoryTooLarge(limits.directory_bytes).into());
             }
             // Each time from an earlier offset on, so this ends.
-            Err(CentralError::Earlier(offset)) => start = offset,
+            Err(CentralError::NeedsBytesFrom(offset)) => start = offset,
             _ => return Ok(EndOfArchive { size, start, bytes }),
         }
     }
@@ -132,7 +132,7 @@ impl<'a, F: Read + Seek> Archive<'a, F> {
 
     /// The SHA-256 of an entry's content, after its size and CRC-32 were found right.
     fn hash_entry(&mut self, entry: &Entry<'_>) -> Result<[u8; 32], PackageError> {
-        match self.check_entry(entry)? {
+        match self.sha256_or_problem(entry)? {
             Ok(sha256) => Ok(sha256),
             Err(problem) => Err(Refusal::entry(entry.name, problem).into()),
         }
@@ -140,7 +140,7 @@ impl<'a, F: Read + Seek> Archive<'a, F> {
 
     /// The SHA-256 of an entry's content, or the problem of the entry. Fails if the file cannot be
     /// read.
-    fn check_entry(
+    fn sha256_or_problem(
         &mut self,
         entry: &Entry<'_>,
     ) -> Result<Result<[u8; 32], EntryProblem>, PackageError> {
@@ -157,13 +157,13 @@ impl<'a, F: Read + Seek> Archive<'a, F> {
         // The local header is not read further: the central directory decides about sizes and
         // methods.
         let extracted = match entry.method {
-            STORED | DEFLATE => self.extract(entry, body_offset)?,
+            STORED | DEFLATE => self.extract_content(entry, body_offset)?,
             method => Err(EntryProblem::Method(method)),
         };
         if let Err(problem) = extracted {
             return Ok(Err(problem));
         }
-        let content = self.extractor.finish();
+        let content = self.extractor.finish_entry();
 
         let mut descriptor_crc32 = None;
         if entry.has_descriptor {
@@ -174,12 +174,13 @@ impl<'a, F: Read + Seek> Archive<'a, F> {
             }
         }
         Ok(content
-            .check(entry, descriptor_crc32)
+            .check_against(entry, descriptor_crc32)
             .map(|()| content.sha256))
     }
 
-    /// Takes the entry's content. A deflate stream may end before the entry's data does.
-    fn extract(
+    /// Hashes and writes the content of the entry, whose data is at `offset`. Returns the problem
+    /// of the entry, or fails if the file cannot be read.
+    fn extract_content(
         &mut self,
         entry: &Entry<'_>,
         offset: u64,
@@ -191,27 +192,27 @@ impl<'a, F: Read + Seek> Archive<'a, F> {
                 .map_err(PackageError::Read)?;
         }
         while left > 0 {
-            let most = usize::try_from(left)
+            let count = usize::try_from(left)
                 .unwrap_or(usize::MAX)
                 .min(self.buffer.len());
-            let input = &mut self.buffer[..most];
+            let input = &mut self.buffer[..count];
             self.file.read_exact(input).map_err(PackageError::Read)?;
-            left -= most as u64;
+            left -= count as u64;
             if entry.method == STORED {
-                self.extractor.store(input);
+                self.extractor.take_uncompressed(input);
                 continue;
             }
             // Data after the end of the stream does not belong to the file.
             match self.extractor.inflate(input, entry.size) {
-                Ok((_, true)) => return Ok(Ok(())),
-                Ok((_, false)) => {}
+                Ok(inflated) if inflated.has_ended => return Ok(Ok(())),
+                Ok(_) => {}
                 Err(problem) => return Ok(Err(problem)),
             }
         }
-        Ok(if entry.method == STORED {
-            Ok(())
-        } else {
-            Err(EntryProblem::Truncated)
+        // Only a deflate stream has an end of its own, which was not reached.
+        Ok(match entry.method {
+            STORED => Ok(()),
+            _ => Err(EntryProblem::Truncated),
         })
     }
 

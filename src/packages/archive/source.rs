@@ -11,7 +11,7 @@ use super::sha256::Sha256;
 const INPUT: usize = 64 * 1024;
 /// Up to this number of bytes are kept, so that an archive that turns out not to be streamable at
 /// its first entry, as nearly always, need not be fetched again.
-const KEPT: usize = 2 * INPUT;
+const MOST_KEPT: usize = 2 * INPUT;
 
 /// SHA-256 and number of the bytes of an archive.
 #[derive(Clone, Copy)]
@@ -28,8 +28,9 @@ pub(super) struct Source<R> {
     unused: Range<usize>,
     sha256: Sha256,
     read: u64,
-    most: u64,
-    kept: Option<Vec<u8>>,
+    limit: u64,
+    /// The start of the archive, while it is short.
+    kept_start: Option<Vec<u8>>,
 }
 
 impl<R: Read> Source<R> {
@@ -40,8 +41,8 @@ impl<R: Read> Source<R> {
             unused: 0..0,
             sha256: Sha256::new(),
             read: 0,
-            most: limits.archive_bytes,
-            kept: Some(Vec::new()),
+            limit: limits.archive_bytes,
+            kept_start: Some(Vec::new()),
         }
     }
 
@@ -51,7 +52,7 @@ impl<R: Read> Source<R> {
     }
 
     /// The unused bytes, after reading if there are none; empty at the end.
-    pub(super) fn fill(&mut self) -> Result<&[u8], PackageError> {
+    pub(super) fn fill_buffer(&mut self) -> Result<&[u8], PackageError> {
         if self.unused.is_empty() {
             self.unused = 0..0;
             // Full buffers, because short ones cost the inflater time.
@@ -76,7 +77,7 @@ impl<R: Read> Source<R> {
     }
 
     /// The next `N` bytes; none if the source ends before.
-    pub(super) fn array<const N: usize>(&mut self) -> Result<Option<[u8; N]>, PackageError> {
+    pub(super) fn read_array<const N: usize>(&mut self) -> Result<Option<[u8; N]>, PackageError> {
         let array = self.peek(N)?.first_chunk().copied();
         if array.is_some() {
             self.consume(N);
@@ -85,10 +86,10 @@ impl<R: Read> Source<R> {
     }
 
     /// The next `count` bytes; none if the source ends before.
-    pub(super) fn bytes(&mut self, count: usize) -> Result<Option<Vec<u8>>, PackageError> {
+    pub(super) fn read_bytes(&mut self, count: usize) -> Result<Option<Vec<u8>>, PackageError> {
         let mut bytes = Vec::new();
         while bytes.len() < count {
-            let available = self.fill()?;
+            let available = self.fill_buffer()?;
             if available.is_empty() {
                 return Ok(None);
             }
@@ -100,19 +101,19 @@ impl<R: Read> Source<R> {
     }
 
     /// Takes all bytes read so far, if they are still kept, and continues after them.
-    pub(super) fn take_kept(&mut self) -> Option<Vec<u8>> {
-        let kept = self.kept.take()?;
+    pub(super) fn take_kept_start(&mut self) -> Option<Vec<u8>> {
+        let kept = self.kept_start.take()?;
         self.unused = 0..0;
         Some(kept)
     }
 
     /// Reads the rest, and passes it to `sink`, after the unused bytes.
-    pub(super) fn drain(
+    pub(super) fn read_rest(
         &mut self,
         mut sink: impl FnMut(&[u8]) -> Result<(), PackageError>,
     ) -> Result<(), PackageError> {
         loop {
-            let bytes = self.fill()?;
+            let bytes = self.fill_buffer()?;
             if bytes.is_empty() {
                 return Ok(());
             }
@@ -128,7 +129,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Reads after the unused bytes. Returns the number of bytes; zero at the end.
+    /// Reads into the buffer, after the unused bytes. Returns the number of bytes; zero at the end.
     fn read_more(&mut self) -> Result<usize, PackageError> {
         let count = loop {
             match self.reader.read(&mut self.buffer[self.unused.end..]) {
@@ -140,12 +141,15 @@ impl<R: Read> Source<R> {
         self.sha256.update(new);
         self.read += count as u64;
         // The server may send more than it has announced.
-        if self.read > self.most {
-            return Err(PackageError::TooLarge(self.most));
+        if self.read > self.limit {
+            return Err(PackageError::TooLarge(self.limit));
         }
-        match &mut self.kept {
-            Some(kept) if kept.len() + count <= KEPT => kept.extend_from_slice(new),
-            kept => *kept = None,
+        if let Some(start) = &mut self.kept_start {
+            if start.len() + count <= MOST_KEPT {
+                start.extend_from_slice(new);
+            } else {
+                self.kept_start = None;
+            }
         }
         self.unused.end += count;
         Ok(count)

@@ -33,7 +33,7 @@ struct Streamed {
 
 /// Hashes the archive that `source` yields. [`PackageError::NotStreamable`] does not mean that it
 /// is invalid.
-pub(super) fn hash<R: Read>(
+pub(super) fn hash_in_one_pass<R: Read>(
     source: &mut Source<R>,
     provider_type: &str,
     limits: &Limits,
@@ -42,19 +42,19 @@ pub(super) fn hash<R: Read>(
     let start = source.offset();
     let mut bytes = Vec::new();
     // The rest of the archive is the central directory.
-    source.drain(|more| {
+    source.read_rest(|more| {
         if (bytes.len() + more.len()) as u64 > limits.directory_bytes {
             return Err(PackageError::NotStreamable("much data follows its entries"));
         }
         bytes.extend_from_slice(more);
         Ok(())
     })?;
-    let entries = central::read(&Tail {
+    let entries = central::read_directory(&Tail {
         bytes: &bytes,
         start,
     })
     .map_err(|error| match error {
-        CentralError::Earlier(_) => {
+        CentralError::NeedsBytesFrom(_) => {
             PackageError::NotStreamable("its central directory does not follow its entries")
         }
         CentralError::Refused(refusal) => refusal.into(),
@@ -66,22 +66,31 @@ pub(super) fn hash<R: Read>(
         || !entries
             .iter()
             .zip(&streamed)
-            .all(|(entry, seen)| seen.is(entry))
+            .all(|(entry, streamed)| streamed.is_described_by(entry))
     {
         return Err(PackageError::NotStreamable(
             "its entries differ from its central directory",
         ));
     }
-    for (entry, seen) in entries
-        .iter()
-        .zip(&streamed)
-        .filter(|(entry, _)| !entry.is_directory)
+    let mut digests = Vec::with_capacity(entries.len());
+    for (
+        entry,
+        Streamed {
+            has_descriptor,
+            content,
+            ..
+        },
+    ) in entries.iter().zip(&streamed)
     {
-        let descriptor_crc32 = seen.has_descriptor.then_some(seen.content.crc32);
-        let checked = seen.content.check(entry, descriptor_crc32);
-        checked.map_err(|problem| Refusal::entry(entry.name, problem))?;
+        if !entry.is_directory {
+            // A descriptor with a different CRC-32 has been refused while reading.
+            let descriptor_crc32 = has_descriptor.then_some(content.crc32);
+            content
+                .check_against(entry, descriptor_crc32)
+                .map_err(|problem| Refusal::entry(entry.name, problem))?;
+        }
+        digests.push(content.sha256);
     }
-    let digests: Vec<[u8; 32]> = streamed.iter().map(|seen| seen.content.sha256).collect();
     Ok(contents.hashes(&digests))
 }
 
@@ -121,18 +130,18 @@ fn read_entry<R: Read>(
 ) -> Result<Streamed, PackageError> {
     const CUT_OFF: PackageError = PackageError::NotStreamable("an entry is truncated");
     let header_offset = source.offset();
-    let header = source.array::<30>()?.ok_or(CUT_OFF)?;
+    let header = source.read_array::<30>()?.ok_or(CUT_OFF)?;
     let name = source
-        .bytes(usize::from(u16_at(&header, 26)))?
+        .read_bytes(usize::from(u16_at(&header, 26)))?
         .ok_or(CUT_OFF)?;
     let extra = source
-        .bytes(usize::from(u16_at(&header, 28)))?
+        .read_bytes(usize::from(u16_at(&header, 28)))?
         .ok_or(CUT_OFF)?;
     let has_descriptor = u16_at(&header, 6) & 8 != 0;
     let method = u16_at(&header, 8);
     let body_offset = source.offset();
     match method {
-        DEFLATE => inflate(source, extractor, inflated_left)?,
+        DEFLATE => take_compressed(source, extractor, inflated_left)?,
         // The length follows the content, which has no end of its own.
         STORED if has_descriptor => {
             return Err(PackageError::NotStreamable(
@@ -140,12 +149,14 @@ fn read_entry<R: Read>(
             ));
         }
         STORED => {
+            // Uncompressed and compressed, in the order of the zip64 field.
             let mut sizes = [
                 u64::from(u32_at(&header, 22)),
                 u64::from(u32_at(&header, 18)),
             ];
             central::read_zip64_extra(&extra, &mut sizes).ok_or(CUT_OFF)?;
-            store(source, extractor, sizes[1])?;
+            let [_, size] = sizes;
+            take_stored(source, extractor, size)?;
         }
         _ => {
             return Err(PackageError::NotStreamable(
@@ -154,7 +165,7 @@ fn read_entry<R: Read>(
         }
     }
     let compressed_size = source.offset() - body_offset;
-    let content = extractor.finish();
+    let content = extractor.finish_entry();
     if has_descriptor {
         let length = descriptor_length(
             source.peek(LONGEST_DESCRIPTOR + 2)?,
@@ -175,44 +186,45 @@ fn read_entry<R: Read>(
     })
 }
 
-/// Extracts a compressed entry, of at most `most` bytes.
-fn inflate<R: Read>(
+/// Extracts a compressed entry, of at most `limit` uncompressed bytes.
+fn take_compressed<R: Read>(
     source: &mut Source<R>,
     extractor: &mut Extractor,
-    most: u64,
+    limit: u64,
 ) -> Result<(), PackageError> {
     loop {
-        let input = source.fill()?;
+        let input = source.fill_buffer()?;
         if input.is_empty() {
             return Err(PackageError::NotStreamable("an entry is truncated"));
         }
-        let (used, ended) = match extractor.inflate(input, most) {
+        let inflated = match extractor.inflate(input, limit) {
             Ok(inflated) => inflated,
             Err(EntryProblem::Size) => {
                 return Err(PackageError::NotStreamable("its entries are very large"));
             }
             Err(_) => return Err(PackageError::NotStreamable("an entry is damaged")),
         };
-        source.consume(used);
-        if ended {
+        source.consume(inflated.used);
+        if inflated.has_ended {
             return Ok(());
         }
     }
 }
 
-fn store<R: Read>(
+/// Extracts an entry that is not compressed, of `size` bytes.
+fn take_stored<R: Read>(
     source: &mut Source<R>,
     extractor: &mut Extractor,
     size: u64,
 ) -> Result<(), PackageError> {
     while extractor.size() < size {
-        let input = source.fill()?;
+        let input = source.fill_buffer()?;
         if input.is_empty() {
             return Err(PackageError::NotStreamable("an entry is truncated"));
         }
         let left = usize::try_from(size - extractor.size()).unwrap_or(usize::MAX);
         let used = input.len().min(left);
-        extractor.store(&input[..used]);
+        extractor.take_uncompressed(&input[..used]);
         source.consume(used);
     }
     Ok(())
@@ -239,9 +251,9 @@ fn descriptor_length(bytes: &[u8], content: &Content, compressed_size: u64) -> O
 }
 
 impl Streamed {
-    /// Whether this is the entry that the central directory describes, so that both mean the same
+    /// Whether the entry of the central directory describes this one, so that both mean the same
     /// content.
-    fn is(&self, entry: &Entry<'_>) -> bool {
+    fn is_described_by(&self, entry: &Entry<'_>) -> bool {
         self.name == entry.name
             && self.method == entry.method
             && self.has_descriptor == entry.has_descriptor

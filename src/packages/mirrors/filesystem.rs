@@ -137,10 +137,10 @@ impl FilesystemMirror {
         let mut archive = files::open(&local.path)
             .map_err(|error| Diagnostic::io("open the package", &local.path, &error))?;
         let digest = match archive_file {
-            Some(archive_file) => archive_file.copy(archive, name),
+            Some(archive_file) => archive_file.copy_and_hash(archive, name),
             None => hash_zip_file(&mut archive, name, &Limits::default()),
         };
-        if let Some(error) = archive_file.and_then(ArchiveFile::failure) {
+        if let Some(error) = archive_file.and_then(ArchiveFile::write_error) {
             return Err(error);
         }
         match digest {
@@ -161,9 +161,7 @@ impl FilesystemMirror {
             return Ok(packages);
         }
         let available = packages.into_iter().map(|local| local.platform);
-        Err(SourceError::platform_not_available(
-            package, available, None,
-        ))
+        Err(SourceError::platform_not_among(package, available))
     }
 
     fn provider_not_found(&self, address: &ProviderAddress) -> SourceError {

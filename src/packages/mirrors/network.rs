@@ -45,8 +45,12 @@ struct Index {
     versions: Map<IgnoredAny, MOST_VERSIONS>,
 }
 
-/// The packages of a version, and the URL that their URLs are relative to, with the mirror's login.
-type LocatedDocument = (Url, VersionDocument);
+/// A document about a version.
+struct LocatedDocument {
+    /// The URL that the URLs of packages are relative to, with the mirror's login.
+    base: Url,
+    document: VersionDocument,
+}
 
 #[derive(Deserialize)]
 struct VersionDocument {
@@ -63,7 +67,7 @@ struct Archive {
 impl Index {
     /// The versions and their approximate memory, in bytes. Texts that are not versions are
     /// skipped.
-    fn available(self) -> (AvailableVersions, usize) {
+    fn available_with_weight(self) -> (AvailableVersions, usize) {
         let mut versions = Vec::new();
         for text in self.versions.0.into_keys() {
             if text.len() <= LONGEST_VERSION {
@@ -73,7 +77,7 @@ impl Index {
         versions
             .into_iter()
             .collect::<AvailableVersions>()
-            .weighed()
+            .with_weight()
     }
 }
 
@@ -89,7 +93,7 @@ impl Archive {
 
 impl VersionDocument {
     /// The document and its approximate memory, in bytes.
-    fn weighed(self) -> (Self, usize) {
+    fn with_weight(self) -> (Self, usize) {
         /// Bytes of a text.
         const TEXT: usize = 64;
         let mut weight = 0;
@@ -112,7 +116,7 @@ impl VersionDocument {
     }
 
     /// The well-formed hashes of all packages.
-    fn reported(&self) -> Vec<Hash> {
+    fn hashes_of_all_packages(&self) -> Vec<Hash> {
         let mut reported = Vec::new();
         for archive in self.archives.0.values() {
             for text in archive.hashes() {
@@ -138,11 +142,11 @@ impl NetworkMirror {
         dialect: Dialect,
         trust_all_hashes: bool,
     ) -> Self {
-        let host = base.host_str().unwrap_or_default();
-        let host = Hostname::known(
-            base.port()
-                .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")),
-        );
+        let name = base.host_str().unwrap_or_default();
+        let host = match base.port() {
+            Some(port) => Hostname::known(format!("{name}:{port}")),
+            None => Hostname::known(name.to_owned()),
+        };
         Self {
             downloader,
             base,
@@ -158,12 +162,12 @@ impl NetworkMirror {
         &self,
         address: &ProviderAddress,
     ) -> Result<AvailableVersions> {
-        let url = self.url(address, "index.json")?;
+        let url = self.document_url(address, "index.json")?;
         let answer = self.downloader.client.get_json(
             &url,
             Some(&self.host),
             MAXIMUM_INDEX_BYTES,
-            Index::available,
+            Index::available_with_weight,
         );
         match answer {
             Ok((_, versions)) => Ok(versions),
@@ -173,19 +177,19 @@ impl NetworkMirror {
                     .note(format!("asked for {}", SafeUrl::from(&url)));
                 Err(SourceError::provider_not_found(address, error))
             }
-            Err(error) => Err(SourceError::request(address, error)),
+            Err(error) => Err(SourceError::request_failed(address, error)),
         }
     }
 
     /// Fetches a package; its archive goes to a file if there is one.
     pub(in crate::packages) fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
         let package = fetch.package;
-        let (base, document) = &*self.request_document(&package.address, &package.version)?;
+        let located = self.request_document(&package.address, &package.version)?;
+        let LocatedDocument { base, document } = &*located;
         let Some(archive) = document.archives.0.get(&package.platform.to_string()) else {
-            return Err(SourceError::platform_not_available(
+            return Err(SourceError::platform_not_among(
                 package,
                 document.platforms(),
-                None,
             ));
         };
         let url = base.join(&archive.url).map_err(|error| {
@@ -194,19 +198,19 @@ impl NetworkMirror {
                 format!("the mirror sent an invalid URL for the package: {error}"),
             )
         })?;
-        let downloaded = self
-            .downloader
-            .package(fetch, &url, &download::Archive::at(&url))?;
-        let reported = check_reported(archive.hashes(), &downloaded.digest).map_err(|problem| {
-            SourceError::not_authentic(
-                package,
-                problem,
-                Some(format!("downloaded from {}", SafeUrl::from(&url))),
-            )
-        })?;
-        let transferred = downloaded.transferred;
+        let downloaded =
+            self.downloader
+                .cached_or_downloaded(fetch, &url, &download::Archive::at_url(&url))?;
+        let own_hashes =
+            checked_hashes(archive.hashes(), &downloaded.digest).map_err(|problem| {
+                SourceError::not_authentic_from(
+                    package,
+                    problem,
+                    format!("downloaded from {}", SafeUrl::from(&url)),
+                )
+            })?;
         let mut fetched = Fetched {
-            downloaded: transferred,
+            downloaded: downloaded.transferred,
             ..Fetched::of_archive(downloaded.digest)
         };
         // Terraform records only the `h1:` that it computes itself.
@@ -216,17 +220,18 @@ impl NetworkMirror {
                 zh,
                 unknown: _,
                 malformed: _,
-            } = reported.iter().collect();
+            } = own_hashes.iter().collect();
             fetched
                 .hashes
                 .add(HashDisposition::ReportedByMirror, zh.into_iter().cloned());
             if self.trust_all_hashes {
-                fetched
-                    .hashes
-                    .add(HashDisposition::ReportedByMirror, document.reported());
+                fetched.hashes.add(
+                    HashDisposition::ReportedByMirror,
+                    document.hashes_of_all_packages(),
+                );
             }
         }
-        if !reported.is_empty() {
+        if !own_hashes.is_empty() {
             fetched.authentication = Authentication::HashesChecked;
         }
         Ok(fetched)
@@ -238,7 +243,7 @@ impl NetworkMirror {
         version: &Version,
     ) -> Result<BTreeSet<Platform>> {
         self.request_document(address, version)
-            .map(|document| document.1.platforms())
+            .map(|located| located.document.platforms())
     }
 
     pub(in crate::packages) fn prepare(&self, package: &PackageId) {
@@ -253,16 +258,19 @@ impl NetworkMirror {
     ) -> Result<Arc<LocatedDocument>> {
         self.documents
             .get_or_compute(&(address.clone(), version.clone()), || {
-                let url = self.url(address, &format!("{version}.json"))?;
+                let url = self.document_url(address, &format!("{version}.json"))?;
                 let answer = self.downloader.client.get_json(
                     &url,
                     Some(&self.host),
                     MAXIMUM_ARCHIVES_BYTES,
-                    VersionDocument::weighed,
+                    VersionDocument::with_weight,
                 );
                 match answer {
-                    Ok((url, document)) => Ok(Arc::new((self.with_login(url), document))),
-                    Err(error) => Err(SourceError::request(
+                    Ok((url, document)) => Ok(Arc::new(LocatedDocument {
+                        base: self.with_login(url),
+                        document,
+                    })),
+                    Err(error) => Err(SourceError::request_failed(
                         format_args!("{address} {version}"),
                         error,
                     )),
@@ -282,7 +290,7 @@ impl NetworkMirror {
         url
     }
 
-    fn url(&self, address: &ProviderAddress, name: &str) -> Result<Url> {
+    fn document_url(&self, address: &ProviderAddress, name: &str) -> Result<Url> {
         let path = format!(
             "{}/{}/{}/{name}",
             address.hostname.as_ascii(),
@@ -296,8 +304,11 @@ impl NetworkMirror {
     }
 }
 
-/// The hashes that a mirror reports for a package, if all have known schemes and belong to it.
-fn check_reported(
+/// The hashes of known schemes that a mirror reports for a package.
+///
+/// # Errors
+/// One of them is not a hash of the package, or all reported hashes have unknown schemes.
+fn checked_hashes(
     reported: &[String],
     package: &PackageDigest,
 ) -> std::result::Result<Vec<Hash>, String> {

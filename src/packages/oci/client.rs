@@ -308,7 +308,7 @@ impl RepositoryClient<'_> {
             credentials_sent,
         } = error.kind
         else {
-            return SourceError::request(subject, error);
+            return SourceError::request_failed(subject, error);
         };
         let mut notes = Vec::new();
         match self.session.login.get() {

@@ -124,7 +124,7 @@ impl OciMirror {
         // The digest of the archive is its `zh:`, so that the cache can have it.
         let expected = Some(Expected {
             zh: layer.digest.as_zh(),
-            by: "its manifest",
+            stated_by: "its manifest",
         });
         let archive = Archive {
             origin: origin.clone(),
@@ -133,20 +133,22 @@ impl OciMirror {
             expected,
             is_wanted: &|| true,
         };
-        let downloaded = self.downloader.fetch(fetch, &archive, |hash| {
-            let hashed = client.blob(&layer.digest, Limits::default().archive_bytes, hash);
-            hashed.map_err(|error| client.source_error(error, package))
-        })?;
+        let downloaded = self
+            .downloader
+            .cached_or_received(fetch, &archive, |hash| {
+                let hashed = client.blob(&layer.digest, Limits::default().archive_bytes, hash);
+                hashed.map_err(|error| client.source_error(error, package))
+            })?;
         let digest = downloaded.digest;
         if digest.size != layer.size {
             let problem = format!(
                 "the package has {} bytes, but its manifest says {}",
                 digest.size, layer.size
             );
-            return Err(SourceError::not_authentic(
+            return Err(SourceError::not_authentic_from(
                 package,
                 problem,
-                Some(format!("downloaded from {origin}")),
+                format!("downloaded from {origin}"),
             ));
         }
         let zh = digest.zh.clone();
@@ -172,9 +174,7 @@ impl OciMirror {
             (Some((_, target)), None) => Ok(target.clone()),
             (None, _) => {
                 let available = targets.iter().map(|(platform, _)| platform.clone());
-                Err(SourceError::platform_not_available(
-                    package, available, None,
-                ))
+                Err(SourceError::platform_not_among(package, available))
             }
             (Some(_), Some(_)) => {
                 let problem =

@@ -139,7 +139,7 @@ impl Discovery {
             .get_or_compute(&(host.clone(), service), || {
                 let url = cache.service(host, service)?;
                 if let Ok(url) = well_known(host) {
-                    self.client.observer().cached(url);
+                    self.client.observer().report_cached(url);
                 }
                 Some(url)
             })

@@ -123,7 +123,10 @@ impl Registry {
 
     /// Fetches a package, and returns it with the `h1:` that the registry reports for the release.
     /// If its archive goes to a file, it is downloaded, whatever is remembered or reported of it.
-    pub(super) fn package(&self, fetch: &Fetch<'_>) -> Result<(Fetched, HashesByPlatform)> {
+    pub(super) fn fetch_with_reports(
+        &self,
+        fetch: &Fetch<'_>,
+    ) -> Result<(Fetched, HashesByPlatform)> {
         let proof = self.proof(fetch)?;
         Ok(self.fetched(fetch.package, proof))
     }
@@ -161,7 +164,7 @@ impl Registry {
         let package = &metadata.package;
         let shasum = &metadata.response.shasum;
         let zh = Sha256Sums::advertised(shasum)
-            .map_err(|error| SourceError::not_authentic(package, error, None))?;
+            .map_err(|error| SourceError::not_authentic(package, error))?;
         let is_refused = AtomicBool::new(false);
         // The signature is checked while the package arrives. A release that is refused ends the
         // download.
@@ -184,11 +187,11 @@ impl Registry {
         } = received?;
         release
             .check(&package.platform, shasum, &digest)
-            .map_err(|error| SourceError::not_authentic(package, error, None))?;
+            .map_err(|error| SourceError::not_authentic(package, error))?;
         // The cache contains only hashes computed here: a different project may not trust the same
         // keys.
         if !is_shared && let Some(cache) = &self.downloader.cache {
-            cache.put_by_provider(package, &digest);
+            cache.store_by_provider(package, &digest);
         }
         Ok(Proof {
             release,
@@ -226,12 +229,12 @@ impl Registry {
             size: report.and_then(|report| report.package_size),
             expected: Some(Expected {
                 zh,
-                by: "SHA256SUMS",
+                stated_by: "SHA256SUMS",
             }),
             is_wanted: &|| !is_refused.load(Ordering::Relaxed),
-            ..Archive::at(&url)
+            ..Archive::at_url(&url)
         };
-        self.downloader.package(fetch, &url, &archive)
+        self.downloader.cached_or_downloaded(fetch, &url, &archive)
     }
 
     /// The verified release of a package, with the registry's reports.
@@ -247,7 +250,7 @@ impl Registry {
     fn metadata(&self, package: &PackageId) -> Result<Arc<Metadata>> {
         std::thread::scope(|scope| {
             if let Some((facts, _)) = &self.facts
-                && self.downloader.cached(package).is_none()
+                && self.downloader.cached_digest(package).is_none()
             {
                 scope.spawn(|| facts.envelope(&package.address, &package.version));
             }
@@ -264,7 +267,7 @@ impl Registry {
         } = metadata;
         let (facts, keys) = self.facts.as_ref()?;
         if let Some(cache) = &self.downloader.cache
-            && cache.get(zh, &package.address.name).is_some()
+            && cache.digest_by_zh(zh, &package.address.name).is_some()
         {
             return None;
         }
@@ -289,7 +292,7 @@ impl Registry {
             &response.shasum,
             &release.signed.sums.packages().collect(),
         )
-        .map_err(|error| SourceError::not_authentic(package, error, None))?;
+        .map_err(|error| SourceError::not_authentic(package, error))?;
         let Some(h1) = h1 else {
             return Ok(None);
         };
@@ -313,7 +316,7 @@ impl Registry {
         if self.trusts_reports || !self.is_known(package) {
             return None;
         }
-        let digest = self.downloader.cached(package)?;
+        let digest = self.downloader.cached_digest(package)?;
         if self.first_platform(package) == package.platform {
             return None;
         }

@@ -84,7 +84,7 @@ impl Protocol {
             address,
             "versions",
             MAXIMUM_VERSIONS_BYTES,
-            |list: VersionList| list.available().weighed(),
+            |list: VersionList| list.available().with_weight(),
         )?;
         match result {
             Ok((_, versions)) => Ok(versions),
@@ -99,7 +99,7 @@ impl Protocol {
                     in_registry: true,
                 })
             }
-            Err(error) => Err(SourceError::request(address, error)),
+            Err(error) => Err(SourceError::request_failed(address, error)),
         }
     }
 
@@ -122,18 +122,14 @@ impl Protocol {
             &address,
             &path,
             MAXIMUM_METADATA_BYTES,
-            PackageResponse::weighed,
+            PackageResponse::with_weight,
         )?;
         let (base, response) = match result {
             Ok(answer) => answer,
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
-                return Err(SourceError::platform_not_available(
-                    package,
-                    [],
-                    Some(&asked),
-                ));
+                return Err(SourceError::platform_not_at(package, &asked));
             }
-            Err(error) => return Err(SourceError::request(package, error)),
+            Err(error) => return Err(SourceError::request_failed(package, error)),
         };
         // A package of a different platform would be recorded as one for this platform.
         if (&response.os, &response.arch) != (&platform.os, &platform.arch) {
@@ -206,8 +202,7 @@ impl Metadata {
         } else {
             None
         };
-        read_reports(packages)
-            .map_err(|problem| SourceError::not_authentic(&self.package, problem, None))
+        read_reports(packages).map_err(|problem| SourceError::not_authentic(&self.package, problem))
     }
 }
 
@@ -258,7 +253,7 @@ struct SigningKeys {
 
 impl PackageResponse {
     /// The answer and its approximate memory, in bytes.
-    fn weighed(self) -> (Self, usize) {
+    fn with_weight(self) -> (Self, usize) {
         /// Memory of a key without its texts, which are kept once more beside the document that it
         /// has signed.
         const KEY: usize = 128;

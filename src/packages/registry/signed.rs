@@ -119,7 +119,7 @@ impl SignedReleases {
         let subject = format!("{address} {version}");
         let documents = self
             .documents(&key.sums, &key.signature)
-            .map_err(|error| SourceError::request(&subject, error))?;
+            .map_err(|error| SourceError::request_failed(&subject, error))?;
 
         // Not the start of the run: a registry may sign at each request.
         let now = SystemTime::now();
@@ -149,7 +149,7 @@ impl SignedReleases {
         }
         self.client
             .keep_in_memory(&key.sums, sums.weight())
-            .map_err(|error| SourceError::request(&subject, error))?;
+            .map_err(|error| SourceError::request_failed(&subject, error))?;
         Ok(SignedSums {
             sums,
             authentication,
@@ -220,7 +220,7 @@ impl SignedSums {
         let sum = self
             .sums
             .confirm(&metadata.response.filename, &metadata.response.shasum);
-        sum.map_err(|error| SourceError::not_authentic(&metadata.package, error, None))
+        sum.map_err(|error| SourceError::not_authentic(&metadata.package, error))
     }
 
     /// Warnings about expired keys and signatures.

@@ -131,7 +131,7 @@ pub(super) fn identify_archive(
 
 /// The hashes of a package that an earlier run has verified.
 fn verified_before(session: &Session<'_>, package: &PackageId) -> Option<PackageDigest> {
-    session.hash_cache.as_ref()?.lookup(package)
+    session.hash_cache.as_ref()?.digest_of(package)
 }
 
 /// Puts the packages that lock files name into a mirror, each once, provider by provider. `open`

@@ -248,7 +248,7 @@ fn new_entry_gets_as_many(
         return false;
     };
     new.source
-        .package(&new.package(platform), new.progress)
+        .fetch_once(&new.package(platform), new.progress)
         .map_or(true, |package| {
             let HashesByScheme {
                 h1,

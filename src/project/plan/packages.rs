@@ -146,7 +146,7 @@ fn packages_of(
         if !is_complete && !source.knows_package(&package) {
             continue;
         }
-        results.push(match source.package(&package, request.run.progress) {
+        results.push(match source.fetch_once(&package, request.run.progress) {
             Ok(fetched) => Ok((package.platform, fetched)),
             Err(error) => Err(error.into()),
         });
@@ -397,11 +397,7 @@ fn check_platforms(
         return Ok(());
     };
     let package = PackageId::new(address, version, missing);
-    let errors = Diagnostics::from(SourceError::platform_not_available(
-        &package,
-        listed.iter(),
-        None,
-    ));
+    let errors = Diagnostics::from(SourceError::platform_not_among(&package, listed.iter()));
     let are_from_settings = prepared.root.settings.platforms.as_ref() == Some(&prepared.platforms);
     let Some(newest) = newest_version_for(missing, available) else {
         // A merge names its files, and not only platforms.

@@ -87,7 +87,7 @@ impl ReleaseLookup<'_> {
     ) -> Vec<SourceError> {
         let results = parallel::map(platforms, WAITING_REQUESTS, |platform| {
             let package = self.package(&platform);
-            (platform, self.source.package(&package, self.progress))
+            (platform, self.source.fetch_once(&package, self.progress))
         });
         let mut errors = Vec::new();
         for (platform, result) in results {
@@ -177,7 +177,10 @@ impl ReleaseLookup<'_> {
             .iter()
             .filter(|platform| !packages.contains_key(platform));
         for platform in likely_first(others) {
-            match self.source.package(&self.package(platform), self.progress) {
+            match self
+                .source
+                .fetch_once(&self.package(platform), self.progress)
+            {
                 Ok(package) if has_recorded_hash(&package, recorded) => {
                     return Confirmation::Confirmed;
                 }

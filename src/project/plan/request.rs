@@ -390,7 +390,7 @@ impl Question {
             RequestedData::Versions(address) => drop(source.versions(address)),
             RequestedData::Release(address, version) => source.prepare_release(address, version),
             RequestedData::Metadata(package) => source.prepare(package),
-            RequestedData::Package(package) => return source.package(package, progress).is_ok(),
+            RequestedData::Package(package) => return source.fetch_once(package, progress).is_ok(),
         }
         true
     }

@@ -211,7 +211,7 @@ impl<'a> EntryCheck<'a> {
         let mut evidence = ReleaseEvidence::default();
         for platform in fetched.h1_by_platform.keys() {
             let id = release.package(platform);
-            let Ok(package) = release.source.package(&id, release.progress) else {
+            let Ok(package) = release.source.fetch_once(&id, release.progress) else {
                 continue;
             };
             if let Some(digest) = &package.digest {

@@ -18,7 +18,7 @@ use crate::packages::archive::central::{self, Tail};
 type Listed = Option<Vec<(Vec<u8>, u32, u64, u64, u64)>>;
 
 fn ours(archive: &[u8]) -> Listed {
-    let entries = central::read(&Tail {
+    let entries = central::read_directory(&Tail {
         bytes: archive,
         start: 0,
     })

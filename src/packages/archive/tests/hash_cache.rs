@@ -55,18 +55,18 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 }
 
 fn put(cache: &HashCache, (package, digest): &Cached) {
-    cache.put_by_zh(package, digest);
-    cache.put_by_provider(package, digest);
+    cache.store_by_zh(package, digest);
+    cache.store_by_provider(package, digest);
 }
 
 #[test]
-fn what_is_put_is_found_by_zh_and_by_provider() {
+fn what_is_stored_is_found_by_zh_and_by_provider() {
     let (directory, cache) = cache();
-    assert_eq!(cache.get(&null().1.zh, "null"), None);
-    assert_eq!(cache.lookup(&null().0), None);
+    assert_eq!(cache.digest_by_zh(&null().1.zh, "null"), None);
+    assert_eq!(cache.digest_of(&null().0), None);
     put(&cache, &null());
-    assert_eq!(cache.get(&null().1.zh, "null"), Some(null().1));
-    assert_eq!(cache.lookup(&null().0), Some(null().1));
+    assert_eq!(cache.digest_by_zh(&null().1.zh, "null"), Some(null().1));
+    assert_eq!(cache.digest_of(&null().0), Some(null().1));
     assert_eq!(files(directory.path()).len(), 2);
 }
 
@@ -80,7 +80,7 @@ fn a_namespace_with_an_underscore_is_found() {
         1,
     );
     put(&cache, &kube);
-    assert_eq!(cache.lookup(&kube.0), Some(kube.1));
+    assert_eq!(cache.digest_of(&kube.0), Some(kube.1));
 }
 
 #[test]
@@ -131,20 +131,20 @@ fn all_entries_are_listed_by_release() {
 fn what_was_not_put_is_not_found() {
     let (_directory, cache) = cache();
     put(&cache, &null());
-    assert_eq!(cache.get(&null().1.zh, "random"), None);
-    assert_eq!(cache.get(&Hash::zh(&[9; 32]), "null"), None);
+    assert_eq!(cache.digest_by_zh(&null().1.zh, "random"), None);
+    assert_eq!(cache.digest_by_zh(&Hash::zh(&[9; 32]), "null"), None);
     assert_eq!(
-        cache.get(&"zh:../../../etc/passwd".parse().unwrap(), "null"),
+        cache.digest_by_zh(&"zh:../../../etc/passwd".parse().unwrap(), "null"),
         None
     );
-    assert_eq!(cache.get(&null().1.h1, "null"), None);
+    assert_eq!(cache.digest_by_zh(&null().1.h1, "null"), None);
     for other in [
         package("hashicorp/null", "3.2.3", "linux_amd64", 1),
         package("hashicorp/null", "3.2.4", "linux_arm64", 1),
         package("other/null", "3.2.4", "linux_amd64", 1),
         package("example.com/hashicorp/null", "3.2.4", "linux_amd64", 1),
     ] {
-        assert_eq!(cache.lookup(&other.0), None, "{other:?}");
+        assert_eq!(cache.digest_of(&other.0), None, "{other:?}");
     }
 }
 
@@ -171,8 +171,11 @@ fn odd_names_and_names_that_differ_in_case_stay_apart() {
         put(&cache, package);
     }
     for package in &packages {
-        assert_eq!(cache.lookup(&package.0).as_ref(), Some(&package.1));
-        assert_eq!(cache.get(&package.1.zh, "x").as_ref(), Some(&package.1));
+        assert_eq!(cache.digest_of(&package.0).as_ref(), Some(&package.1));
+        assert_eq!(
+            cache.digest_by_zh(&package.1.zh, "x").as_ref(),
+            Some(&package.1)
+        );
     }
 }
 
@@ -182,7 +185,7 @@ fn a_distrusted_cache_finds_nothing() {
     let (package, digest) = null();
     put(&cache, &(package.clone(), digest.clone()));
     let listed = Some([package.platform.clone()].into());
-    cache.change_platforms(&package.address, &package.version, |platforms| {
+    cache.change_release_evidence(&package.address, &package.version, |platforms| {
         platforms.listed = listed;
     });
     assert_ne!(
@@ -190,8 +193,8 @@ fn a_distrusted_cache_finds_nothing() {
         ReleaseEvidence::default()
     );
     let cache = cache.distrusted();
-    assert_eq!(cache.get(&digest.zh, &package.address.name), None);
-    assert_eq!(cache.lookup(&package), None);
+    assert_eq!(cache.digest_by_zh(&digest.zh, &package.address.name), None);
+    assert_eq!(cache.digest_of(&package), None);
     assert_eq!(cache.packages(&package.address), []);
     assert_eq!(cache.packages_of(&package.address, &package.version), []);
     assert!(cache.releases().is_empty());
@@ -224,21 +227,21 @@ fn a_damaged_entry_is_ignored_and_written_anew() {
             fs::write(file, &damaged).unwrap();
         }
         assert_eq!(
-            cache.get(&null().1.zh, "null"),
+            cache.digest_by_zh(&null().1.zh, "null"),
             None,
             "{:?}",
             String::from_utf8_lossy(&damaged)
         );
         assert_eq!(
-            cache.lookup(&null().0),
+            cache.digest_of(&null().0),
             None,
             "{:?}",
             String::from_utf8_lossy(&damaged)
         );
     }
     put(&cache, &null());
-    assert_eq!(cache.get(&null().1.zh, "null"), Some(null().1));
-    assert_eq!(cache.lookup(&null().0), Some(null().1));
+    assert_eq!(cache.digest_by_zh(&null().1.zh, "null"), Some(null().1));
+    assert_eq!(cache.digest_of(&null().0), Some(null().1));
 }
 
 #[test]
@@ -254,8 +257,8 @@ fn an_entry_under_a_wrong_name_is_ignored() {
     for file in files(directory.path()) {
         fs::write(file, &others[0]).unwrap();
     }
-    assert_eq!(cache.get(&moved.1.zh, "null"), None);
-    assert_eq!(cache.lookup(&moved.0), None);
+    assert_eq!(cache.digest_by_zh(&moved.1.zh, "null"), None);
+    assert_eq!(cache.digest_of(&moved.0), None);
 }
 
 #[test]
@@ -273,10 +276,10 @@ fn many_threads_put_and_get_the_same_package() {
                 for _ in 0..50 {
                     put(cache, &packages[index % 2]);
                     let found = cache
-                        .get(&null().1.zh, "null")
+                        .digest_by_zh(&null().1.zh, "null")
                         .expect("there is always a whole entry");
                     assert!(packages.iter().any(|(_, digest)| *digest == found));
-                    assert!(cache.lookup(&null().0).is_some());
+                    assert!(cache.digest_of(&null().0).is_some());
                 }
             });
         }
@@ -295,7 +298,7 @@ fn clean_removes_the_cache_and_nothing_else() {
     fs::write(&other, "mine").unwrap();
     assert!(size > 0);
     assert_eq!(storage::clean(&parent).unwrap(), size);
-    assert_eq!(cache.get(&null().1.zh, "null"), None);
+    assert_eq!(cache.digest_by_zh(&null().1.zh, "null"), None);
     assert_eq!(files(directory.path()), [other]);
 }
 
@@ -306,5 +309,5 @@ fn a_cache_that_cannot_be_written_has_no_entries() {
     fs::write(&file, "").unwrap();
     let cache = HashCache::open(&file);
     put(&cache, &null());
-    assert_eq!(cache.get(&null().1.zh, "null"), None);
+    assert_eq!(cache.digest_by_zh(&null().1.zh, "null"), None);
 }

@@ -60,7 +60,7 @@ fn hash_every_way(archive: &[u8], provider_type: &str, limits: &Limits) -> (Answ
     let small_reads = hash_zip_with(|| OneByte(archive), provider_type, limits);
     assert_eq!(answer(small_reads), expected, "streamed in single bytes");
     let mut source = Source::new(archive, limits);
-    let streamed = match streaming::hash(&mut source, provider_type, limits) {
+    let streamed = match streaming::hash_in_one_pass(&mut source, provider_type, limits) {
         Err(PackageError::NotStreamable(_)) => false,
         result => {
             assert_eq!(
