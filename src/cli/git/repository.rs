@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use anyhow::Result;
 use provlock::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
 use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use provlock::project::verify::{Obstacle, Tracking, may_decide};
+use provlock::project::verify::{Obstacle, Tracking, is_searched, may_decide};
 use provlock::project::{ReviewedChange, Tracked, VersionControl};
 use provlock::settings;
 use provlock::system::repository::{self, Tops};
@@ -438,7 +438,7 @@ impl Repository {
                 added.push(submodule.clone());
             }
         }
-        let read_together = [is_read_by_name, may_decide];
+        let read_together = [is_read_by_name, may_decide, is_searched];
         base_tree::make_overlay(&self.directory, &self.top, changed, added, &read_together)
     }
 

@@ -13,9 +13,10 @@ use super::base::BaseFacts;
 use super::copied_state;
 use super::deciding_kind::DecidingKind;
 use super::decisions::decision_note;
-use super::file_effect::{Effect, MAX_SIZE};
+use super::file_effect::{Effect, MAX_SEARCHED_SIZE, MAX_SIZE};
 use super::local_repositories;
 use super::terragrunt_cache;
+use super::text_effect;
 use crate::configuration::{STORES, StateStorage, is_part_of_configuration};
 use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
@@ -25,21 +26,8 @@ use crate::project::reviewed_change::{ReviewedChange, file_name};
 use crate::provider::Dialect;
 use crate::system::{Tree, excludes_from_upload};
 
-/// Arguments and variables that decide what `init` does.
-const INIT_ARGUMENTS: [&str; 10] = [
-    "-backend-config",
-    "-lockfile",
-    "-plugin-dir",
-    "TERRAFORM_CONFIG",
-    "TF_CLI_ARGS",
-    "TF_CLI_CONFIG_FILE",
-    "TF_CLOUD_",
-    "TF_DATA_DIR",
-    "TF_PLUGIN_CACHE",
-    "TF_REGISTRY_",
-];
 /// Words that only settings of OpenTofu and Terraform for the user have, under whatever name.
-const CLI_WORDS: [&str; 4] = [
+pub(super) const CLI_WORDS: [&str; 4] = [
     "provider_installation",
     "credentials_helper",
     "dev_overrides",
@@ -47,8 +35,6 @@ const CLI_WORDS: [&str; 4] = [
 ];
 /// Blocks of such settings that other programs may have, too.
 const PERHAPS_CLI_WORDS: [&str; 2] = ["host \"", "credentials \""];
-/// Words that choose the version of a tool.
-const TOOL_WORDS: [&str; 4] = ["terraform", "tofu", "terragrunt", "atmos"];
 /// Attributes of git that change what is checked out, merged or archived.
 const CHANGING_ATTRIBUTES: [&str; 6] = [
     "export-ignore",
@@ -70,14 +56,14 @@ const HIDING_ATTRIBUTES: [(&str, &str); 6] = [
 ];
 
 /// Effect of settings of OpenTofu and Terraform for the user.
-const CLI_EFFECT: &str = "decides from where providers are installed";
+pub(super) const CLI_EFFECT: &str = "decides from where providers are installed";
 
 /// A changed file with its contents; `None` where it does not exist.
-struct ChangedFile<'a> {
-    path: &'a Path,
-    kind: DecidingKind,
-    before: Option<Vec<u8>>,
-    now: Option<Vec<u8>>,
+pub(super) struct ChangedFile<'a> {
+    pub(super) path: &'a Path,
+    pub(super) kind: DecidingKind,
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) now: Option<Vec<u8>>,
 }
 
 /// The findings about changed files that decide and that are not read, in the directories that
@@ -132,11 +118,16 @@ fn effect_of(facts: &BaseFacts<'_>, path: &Path, kind: DecidingKind) -> Option<E
     }
 
     let base = Tree::Revision(Arc::clone(&facts.change.base));
+    let limit = if kind.is_searched() {
+        MAX_SEARCHED_SIZE
+    } else {
+        MAX_SIZE
+    };
     let file = ChangedFile {
         path,
         kind,
-        before: base.read(path, MAX_SIZE).ok(),
-        now: Tree::Work.read(path, MAX_SIZE).ok(),
+        before: base.read(path, limit).ok(),
+        now: Tree::Work.read(path, limit).ok(),
     };
     // It is too large, or no file.
     let is_unread = (base.exists(path) && file.before.is_none())
@@ -155,7 +146,7 @@ fn effect_if_unread(change: &ReviewedChange, path: &Path, kind: DecidingKind) ->
     }
     // Below a configuration of Atmos it may be a stack, because stacks have no names of their own.
     if kind.may_be_of_other_program() && !atmos_stacks::uses_atmos(change, path) {
-        return None;
+        return kind.is_program().then(|| Effect::decided("is not read"));
     }
     Some(Effect::not_decided("is not read"))
 }
@@ -191,7 +182,7 @@ fn effect_of_contents(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
     if file.is_unchanged() {
         return None;
     }
-    match file.kind {
+    let effect = match file.kind {
         DecidingKind::CliConfiguration => Some(Effect::not_decided(CLI_EFFECT)),
         DecidingKind::PluginDirectory | DecidingKind::State => None,
         DecidingKind::Backend | DecidingKind::PerhapsBackend => effect_of_backend_file(facts, file),
@@ -208,10 +199,20 @@ fn effect_of_contents(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
         // The copied modules are in the repository, too.
         DecidingKind::Vendoring => Some(Effect::decided("decides which modules are copied here")),
         DecidingKind::ToolVersion => Some(Effect::decided("chooses the version of a tool")),
-        DecidingKind::ToolVersions => effect_of_tool_versions(file),
+        DecidingKind::ToolVersions => text_effect::of_tool_versions(file),
         DecidingKind::Test => effect_of_test(change, file),
-        DecidingKind::Script => effect_of_init_arguments(file),
+        DecidingKind::Script | DecidingKind::Other => None,
+    };
+    if effect.is_some() || !file.kind.is_searched() {
+        return effect;
     }
+    // A file of any name may have arguments of a backend.
+    if file.kind != DecidingKind::Settings
+        && let Some(effect) = effect_of_arguments_under_any_name(facts, file)
+    {
+        return Some(effect);
+    }
+    text_effect::of_text(file)
 }
 
 /// The effect of a file under any name: settings of the user for OpenTofu and Terraform, or
@@ -237,7 +238,28 @@ fn effect_of_settings(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
     if file.has_only_arguments_of_backend() && !has_values_of_variables(facts, file.path) {
         return effect_of_backend_file(facts, file);
     }
-    None
+    effect_if_perhaps_needed(facts, file)
+}
+
+/// The effect of a file whose name is not one of settings, if a backend at the base lacks its
+/// arguments.
+fn effect_of_arguments_under_any_name(
+    facts: &BaseFacts<'_>,
+    file: &ChangedFile<'_>,
+) -> Option<Effect> {
+    if is_needed_by_a_backend(facts, file) && !has_values_of_variables(facts, file.path) {
+        return effect_of_backend_file(facts, file);
+    }
+    effect_if_perhaps_needed(facts, file)
+}
+
+/// The effect of a file with an argument that a backend at the base lacks, beside arguments of
+/// other purposes or values of variables.
+fn effect_if_perhaps_needed(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
+    if file.is_of_terragrunt() || !completes_a_backend(facts, file) {
+        return None;
+    }
+    Some(Effect::decided("may decide where a state is"))
 }
 
 /// Whether a line of a text begins with one of these words after white space.
@@ -269,36 +291,18 @@ fn has_values_of_variables(facts: &BaseFacts<'_>, path: &Path) -> bool {
     false
 }
 
-/// The effect of YAML.
+/// The effect of YAML, if it is a stack of Atmos.
 fn effect_of_yaml(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
-    if atmos_stacks::may_be_stack(file.path) {
-        let before = file.before.as_deref();
-        let effect = atmos_stacks::effect(change, file.path, before, file.now.as_deref());
-        if effect.is_some() {
-            return effect;
-        }
+    if !atmos_stacks::may_be_stack(file.path) {
+        return None;
     }
-    // A workflow may run `init`.
-    effect_of_init_arguments(file)
-}
-
-/// The effect of a program of the repository that runs `init` with other arguments.
-fn effect_of_init_arguments(file: &ChangedFile<'_>) -> Option<Effect> {
-    if file.changes_lines_with(&INIT_ARGUMENTS) {
-        return Some(Effect::decided(
-            "passes other arguments or variables to init",
-        ));
+    let contents = [&file.before, &file.now].into_iter().flatten();
+    if contents.map(Vec::len).max() > usize::try_from(MAX_SIZE).ok() {
+        let is_stack = atmos_stacks::uses_atmos(change, file.path);
+        return is_stack.then(|| Effect::not_decided("is not read"));
     }
-    None
-}
-
-/// The effect of a file that lists versions of tools, if OpenTofu, Terraform, Terragrunt or Atmos
-/// is among the changed ones.
-fn effect_of_tool_versions(file: &ChangedFile<'_>) -> Option<Effect> {
-    if file.changes_lines_with(&TOOL_WORDS) {
-        return Some(Effect::decided("chooses the version of a tool"));
-    }
-    None
+    let before = file.before.as_deref();
+    atmos_stacks::effect(change, file.path, before, file.now.as_deref())
 }
 
 /// The effect of a part of a stack of HCP Terraform. Beside a lock file it is a finding of the
@@ -343,26 +347,6 @@ impl ChangedFile<'_> {
         }
         before.lines().eq(now.lines())
     }
-
-    /// Whether a line with one of these words was added or removed.
-    fn changes_lines_with(&self, words: &[&str]) -> bool {
-        let [before, now] =
-            [&self.before, &self.now].map(|bytes| lines_with(bytes.as_deref(), words));
-        before != now
-    }
-}
-
-/// The lines of a file that have one of these words.
-fn lines_with(bytes: Option<&[u8]>, words: &[&str]) -> BTreeSet<String> {
-    let text = String::from_utf8_lossy(bytes.unwrap_or_default());
-    let mut lines = BTreeSet::new();
-    for line in text.lines() {
-        let line = line.trim();
-        if words.iter().any(|word| line.contains(word)) {
-            lines.insert(line.to_owned());
-        }
-    }
-    lines
 }
 
 /// The effect of a file with arguments of a backend: decided if the file is new or removed, or only
@@ -419,6 +403,15 @@ fn is_needed_by_a_backend(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> bool
     if is_of_variables || !file.has_only_arguments_of_backend() {
         return false;
     }
+    completes_a_backend(facts, file)
+}
+
+/// Whether a file has an argument that selects a store, and that a backend at the base lacks.
+fn completes_a_backend(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> bool {
+    // Few files are like arguments of a backend, and all of the base is read only for them.
+    if !file.has_argument_of_backend() {
+        return false;
+    }
     let backends = &facts.readings.whole_base().storages;
     let contents = [&file.before, &file.now].into_iter().flatten();
     let mut storages = contents.filter_map(|bytes| file.storage(Some(bytes)));
@@ -432,7 +425,12 @@ fn is_needed_by_a_backend(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> bool
 impl ChangedFile<'_> {
     /// The place of a state that one of its contents specifies.
     fn storage(&self, bytes: Option<&[u8]>) -> Option<StateStorage> {
-        StateStorage::of_arguments(self.path, bytes?)
+        let bytes = bytes?;
+        // Large files of other programs would take long to parse.
+        if bytes.len() as u64 > MAX_SIZE {
+            return None;
+        }
+        StateStorage::of_arguments(self.path, bytes)
     }
 
     /// Whether one of its contents has an argument that selects a store.

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::atmos_stacks;
 use super::local_repositories::is_like_url;
 use crate::configuration::is_of_stack;
-use crate::project::reviewed_change::UPLOAD_IGNORE_FILE;
+use crate::project::reviewed_change::{ReviewedChange, UPLOAD_IGNORE_FILE};
 
 /// Settings of OpenTofu and Terraform for the user, which a job may name in `TF_CLI_CONFIG_FILE`.
 const CLI_CONFIGURATIONS: [&str; 6] = [
@@ -89,6 +89,12 @@ const SETTINGS: [&str; 9] = [
     "tmpl",
 ];
 
+/// Extensions of documents and media, in which nothing is searched, in lower case.
+const DOCUMENTS: [&str; 24] = [
+    "adoc", "avif", "bmp", "css", "docx", "drawio", "eot", "gif", "htm", "html", "ico", "jpeg",
+    "jpg", "markdown", "md", "mdx", "pdf", "png", "rst", "svg", "ttf", "webp", "woff", "woff2",
+];
+
 /// Name of the state of a local backend.
 const STATE: &str = "terraform.tfstate";
 
@@ -121,13 +127,18 @@ pub(super) enum DecidingKind {
     Script,
     /// The state of a local backend.
     State,
+    /// Any other file: a script, or settings under a name of its own. Only the text shows whether it
+    /// decides.
+    Other,
 }
 
 impl DecidingKind {
     /// The kind of a file, given its path in the repository; `None` if a file of this name decides
     /// nothing without being read.
     pub(super) fn of(path: &Path) -> Option<Self> {
-        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        // A name that is no text may have one of the ends, too.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.as_ref();
         let ends_with = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         let is_in = |directory: &str| path.iter().any(|part| part == directory);
         // In a directory of plugins the place decides, whatever the name is.
@@ -182,9 +193,25 @@ impl DecidingKind {
         if name.starts_with("terragrunt.") {
             return None;
         }
-        let extension = path.extension().and_then(OsStr::to_str);
-        let is_settings = extension.is_some_and(|extension| SETTINGS.contains(&extension));
-        is_settings.then_some(Self::Settings)
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        if SETTINGS.contains(&&*extension) {
+            return Some(Self::Settings);
+        }
+        let is_document = DOCUMENTS.contains(&&*extension.to_ascii_lowercase());
+        if is_document || ReviewedChange::reads(name) {
+            return None;
+        }
+        Some(Self::Other)
+    }
+
+    /// Whether the text of the file is searched for what it passes to `init`.
+    pub(super) fn is_searched(self) -> bool {
+        self.is_program() || matches!(self, Self::Settings | Self::Vendoring | Self::Other)
+    }
+
+    /// Whether the name is one of a program that may run `init`, or of its environment.
+    pub(super) fn is_program(self) -> bool {
+        matches!(self, Self::Script | Self::Yaml | Self::ToolVersions)
     }
 
     /// Whether the file decides wherever it is, because a command names it.
@@ -218,7 +245,7 @@ impl DecidingKind {
     /// Whether a file that cannot be read may be one of a program that has nothing to do with
     /// OpenTofu and Terraform.
     pub(super) fn may_be_of_other_program(self) -> bool {
-        matches!(self, Self::Settings | Self::Yaml | Self::Script)
+        self.is_searched()
     }
 }
 
@@ -245,5 +272,12 @@ fn is_usual_for_backend(path: &Path, name: &str) -> bool {
 /// Whether a file may decide without being read for a root module, by its name.
 #[must_use]
 pub fn may_decide(path: &Path) -> bool {
-    DecidingKind::of(path).is_some() || is_like_url(path)
+    let kind = DecidingKind::of(path);
+    kind.is_some_and(|kind| kind != DecidingKind::Other) || is_like_url(path)
+}
+
+/// Whether a file is searched if it differs, whatever its name is.
+#[must_use]
+pub fn is_searched(path: &Path) -> bool {
+    DecidingKind::of(path) == Some(DecidingKind::Other)
 }

@@ -145,15 +145,14 @@ fn check_required_version(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Dia
     let before = &before.required_version;
     let module = root.module.module(root.module_cache);
     let now = &module.required_version;
-    if before == now || before.is_empty() {
+    if before == now {
         return None;
     }
     let directory = root.module.path().display();
-    let now = if now.is_empty() {
-        "any version".to_owned()
-    } else {
-        now.to_string()
-    };
+    let [before, now] = [before, now].map(|versions| match versions.is_empty() {
+        true => "any version".to_owned(),
+        false => versions.to_string(),
+    });
     let message = format!("required_version of {directory}: {before} → {now}");
     Some(decision_note(message, &own_location(root)))
 }

@@ -2,6 +2,8 @@
 
 /// Maximum size of such a file in bytes; a larger one is not decided.
 pub(super) const MAX_SIZE: u64 = 1 << 20;
+/// Maximum size in bytes of a file that is only searched.
+pub(super) const MAX_SEARCHED_SIZE: u64 = 8 << 20;
 
 /// Effect of a changed file, as a verb phrase. A decided effect becomes a note for reviewers, the
 /// other one a finding that an owner has to allow.

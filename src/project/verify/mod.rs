@@ -42,10 +42,12 @@ mod readings;
 mod requests;
 mod requirements;
 mod root_removed;
+mod searched_text;
 mod settings_change;
 mod several_roots;
 mod shared_lock_file;
 mod terragrunt_cache;
+mod text_effect;
 mod tracked_data_directory;
 mod unit_added;
 mod verify_roots;
@@ -63,7 +65,7 @@ pub use audited_root::{
     Obstacle, OnlineOptions, Suppressed, Tracked, Tracking, VerifiedRoot, VerifyOptions,
     VersionControl,
 };
-pub use deciding_kind::may_decide;
+pub use deciding_kind::{is_searched, may_decide};
 pub use settings_change::{SettingsEdit, what_changed};
 
 use audited_root::{AuditedRoot, FileState};
