@@ -10,13 +10,14 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::atmos_stacks;
 use super::base::BaseFacts;
+use super::changed_file::ChangedFile;
 use super::copied_state;
 use super::deciding_kind::DecidingKind;
 use super::decisions::decision_note;
 use super::file_effect::{Effect, MAX_SEARCHED_SIZE, MAX_SIZE};
 use super::local_repositories;
 use super::terragrunt_cache;
-use super::text_effect;
+use super::text_effect::{self, CLI_EFFECT, CLI_WORDS};
 use crate::configuration::{STORES, StateStorage, is_part_of_configuration};
 use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
@@ -26,13 +27,6 @@ use crate::project::reviewed_change::{ReviewedChange, file_name};
 use crate::provider::Dialect;
 use crate::system::{Tree, excludes_from_upload};
 
-/// Words that only settings of OpenTofu and Terraform for the user have, under whatever name.
-pub(super) const CLI_WORDS: [&str; 4] = [
-    "provider_installation",
-    "credentials_helper",
-    "dev_overrides",
-    "plugin_cache_dir",
-];
 /// Blocks of such settings that other programs may have, too.
 const PERHAPS_CLI_WORDS: [&str; 2] = ["host \"", "credentials \""];
 /// Attributes of git that change what is checked out, merged or archived.
@@ -54,17 +48,6 @@ const HIDING_ATTRIBUTES: [(&str, &str); 6] = [
     ("linguist-generated", "set"),
     ("linguist-generated", "true"),
 ];
-
-/// Effect of settings of OpenTofu and Terraform for the user.
-pub(super) const CLI_EFFECT: &str = "decides from where providers are installed";
-
-/// A changed file with its contents; `None` where it does not exist.
-pub(super) struct ChangedFile<'a> {
-    pub(super) path: &'a Path,
-    pub(super) kind: DecidingKind,
-    pub(super) before: Option<Vec<u8>>,
-    pub(super) now: Option<Vec<u8>>,
-}
 
 /// The findings about changed files that decide and that are not read, in the directories that
 /// `applies` selects.
@@ -201,6 +184,8 @@ fn effect_of_contents(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
         DecidingKind::ToolVersion => Some(Effect::decided("chooses the version of a tool")),
         DecidingKind::ToolVersions => text_effect::of_tool_versions(file),
         DecidingKind::Test => effect_of_test(change, file),
+        DecidingKind::InstalledModules => text_effect::of_installed_modules(file),
+        DecidingKind::Workspace => text_effect::of_workspace(file),
         DecidingKind::Script | DecidingKind::Other => None,
     };
     if effect.is_some() || !file.kind.is_searched() {
@@ -212,7 +197,7 @@ fn effect_of_contents(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
     {
         return Some(effect);
     }
-    text_effect::of_text(file)
+    text_effect::of_text(file).or_else(|| text_effect::of_generator(change, file))
 }
 
 /// The effect of a file under any name: settings of the user for OpenTofu and Terraform, or
@@ -280,10 +265,9 @@ fn has_values_of_variables(facts: &BaseFacts<'_>, path: &Path) -> bool {
         if !directory.starts_with(&change.top) {
             break;
         }
-        let shown = change.shown_path(directory);
         let module = facts
             .module_cache
-            .canonical_module(directory, shown, Dialect::default());
+            .canonical_module(directory, directory, Dialect::default());
         if STORES.iter().any(|name| module.has_variable(name)) {
             return true;
         }
@@ -333,20 +317,6 @@ fn effect_of_test(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Eff
         return None;
     }
     Some(Effect::decided("is read only with -test-directory"))
-}
-
-impl ChangedFile<'_> {
-    /// Whether only line ends differ, or comments and white space in HCL.
-    fn is_unchanged(&self) -> bool {
-        let (Some(before), Some(now)) = (&self.before, &self.now) else {
-            return self.before == self.now;
-        };
-        let [before, now] = [before, now].map(|bytes| String::from_utf8_lossy(bytes));
-        if self.kind.is_hcl() {
-            return code_without_space(&before) == code_without_space(&now);
-        }
-        before.lines().eq(now.lines())
-    }
 }
 
 /// The effect of a file with arguments of a backend: decided if the file is new or removed, or only
@@ -420,67 +390,6 @@ fn completes_a_backend(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> bool {
             .iter()
             .any(|backend| backend.is_completed_by(&storage))
     })
-}
-
-impl ChangedFile<'_> {
-    /// The place of a state that one of its contents specifies.
-    fn storage(&self, bytes: Option<&[u8]>) -> Option<StateStorage> {
-        let bytes = bytes?;
-        // Large files of other programs would take long to parse.
-        if bytes.len() as u64 > MAX_SIZE {
-            return None;
-        }
-        StateStorage::of_arguments(self.path, bytes)
-    }
-
-    /// Whether one of its contents has an argument that selects a store.
-    fn has_argument_of_backend(&self) -> bool {
-        let contents = [&self.before, &self.now];
-        let mut storages = contents
-            .map(|bytes| self.storage(bytes.as_deref()))
-            .into_iter();
-        storages.any(|storage| storage.is_some_and(|storage| storage.selects_store()))
-    }
-
-    /// Whether all of its arguments are arguments of backends, and one selects a store.
-    fn has_only_arguments_of_backend(&self) -> bool {
-        for bytes in [&self.before, &self.now].into_iter().flatten() {
-            let storage = self.storage(Some(bytes));
-            if storage.is_some_and(|storage| storage.is_only_of_backend()) {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Whether one of its contents is in HCL and has a block that no file with arguments of a
-    /// backend has, and that Terragrunt reads in its own files.
-    fn is_of_terragrunt(&self) -> bool {
-        const BLOCKS: [&str; 7] = [
-            "remote_state",
-            "locals",
-            "include",
-            "generate",
-            "inputs",
-            "terraform",
-            "dependency",
-        ];
-        if self.path.extension() != Some(OsStr::new("hcl")) {
-            return false;
-        }
-        for bytes in [&self.before, &self.now].into_iter().flatten() {
-            let text = String::from_utf8_lossy(bytes);
-            let Ok(lines) = code_lines(&text) else {
-                continue;
-            };
-            for line in &lines {
-                if BLOCKS.iter().any(|block| line.block.starts_with(block)) {
-                    return true;
-                }
-            }
-        }
-        false
-    }
 }
 
 /// Returns the stores that other files with arguments of backends in the directory of a file select

@@ -27,7 +27,7 @@ const CLI_ENDS: [&str; 5] = [
     "terraformrc.tmpl",
 ];
 /// Input of CDK for Terraform.
-const CDKTF_INPUT: &str = "cdktf.json";
+pub(super) const CDKTF_INPUT: &str = "cdktf.json";
 /// Files that list modules which a program copies into the repository.
 const VENDORING: [&str; 3] = ["Terrafile", "component.yaml", "vendor.yaml"];
 /// Directories in which OpenTofu and Terraform look for providers without a registry.
@@ -95,6 +95,12 @@ const DOCUMENTS: [&str; 24] = [
     "jpg", "markdown", "md", "mdx", "pdf", "png", "rst", "svg", "ttf", "webp", "woff", "woff2",
 ];
 
+/// List of the installed modules in a data directory.
+const INSTALLED_MODULES: &str = "modules/modules.json";
+/// Data directory with a check of its own.
+const USUAL_DATA_DIRECTORY: &str = ".terraform";
+/// File of the selected workspace in a data directory.
+const WORKSPACE: &str = "environment";
 /// Name of the state of a local backend.
 const STATE: &str = "terraform.tfstate";
 
@@ -127,8 +133,12 @@ pub(super) enum DecidingKind {
     Script,
     /// The state of a local backend.
     State,
-    /// Any other file: a script, or settings under a name of its own. Only the text shows whether it
-    /// decides.
+    /// A name that lists of installed modules have in each data directory (`TF_DATA_DIR`).
+    InstalledModules,
+    /// The name of the file that selects a workspace in each data directory.
+    Workspace,
+    /// Any other file: a script, or settings under a name of its own. Only the text shows whether
+    /// it decides.
     Other,
 }
 
@@ -145,6 +155,9 @@ impl DecidingKind {
         if is_of_plugins(path) {
             return Some(Self::PluginDirectory);
         }
+        if path.ends_with(INSTALLED_MODULES) && !is_in(USUAL_DATA_DIRECTORY) {
+            return Some(Self::InstalledModules);
+        }
         if CLI_CONFIGURATIONS.contains(&name) || ends_with(&CLI_ENDS) {
             return Some(Self::CliConfiguration);
         }
@@ -159,6 +172,7 @@ impl DecidingKind {
             ".gitattributes" => return Some(Self::Attributes),
             ".gitignore" => return Some(Self::Ignore),
             STATE => return Some(Self::State),
+            WORKSPACE => return Some(Self::Workspace),
             _ => {}
         }
         if atmos_stacks::CONFIGURATIONS.contains(&name) || name == CDKTF_INPUT {
@@ -206,7 +220,11 @@ impl DecidingKind {
 
     /// Whether the text of the file is searched for what it passes to `init`.
     pub(super) fn is_searched(self) -> bool {
-        self.is_program() || matches!(self, Self::Settings | Self::Vendoring | Self::Other)
+        self.is_program()
+            || matches!(
+                self,
+                Self::Settings | Self::Vendoring | Self::Workspace | Self::Other
+            )
     }
 
     /// Whether the name is one of a program that may run `init`, or of its environment.

@@ -14,6 +14,7 @@ mod base;
 mod bundled_plugins;
 mod called_source;
 mod changed_entries;
+mod changed_file;
 mod changed_modules;
 mod copied_state;
 mod deciding_files;

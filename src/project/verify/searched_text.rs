@@ -46,7 +46,7 @@ const VARIABLES: [&str; 18] = [
     "TOFU_",
 ];
 /// Beginnings of what follows `TF_`, `TG_` and the like in variables that do not decide what is
-/// installed, or of which the check of versions takes care.
+/// installed. Versions of tools have a check of their own.
 const HARMLESS: [&str; 22] = [
     "ACC",
     "CLI_ARGS_apply",
@@ -83,8 +83,8 @@ const HOMES: [&str; 5] = [
 ];
 /// Names of tools, in lower case.
 const TOOLS: [&str; 4] = ["opentofu", "terraform", "terragrunt", "tofu"];
-/// Words in lower case with which a line may choose the version of a tool, the programs that install
-/// tools included.
+/// Words in lower case with which a line may choose the version of a tool. Some are programs that
+/// install tools.
 const CHOSEN_TOOLS: [&str; 14] = [
     "atmos",
     "atmos_version",

@@ -1,18 +1,46 @@
 //! Effects of changed files by words of their text, whatever their names and languages are.
 
 use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::deciding_files::{CLI_EFFECT, CLI_WORDS, ChangedFile};
-use super::deciding_kind::DecidingKind;
+use super::changed_file::ChangedFile;
+use super::deciding_kind::{CDKTF_INPUT, DecidingKind};
 use super::file_effect::Effect;
 use super::searched_text::{ToolChoices, effective_lines, passes_to_init, text_of};
 use crate::hcl::code_lines::code_lines;
-use crate::project::reviewed_change::file_name;
+use crate::project::reviewed_change::{ReviewedChange, file_name};
+use crate::system::Tree;
+
+/// Words that only settings of OpenTofu and Terraform for the user have, under whatever name.
+pub(super) const CLI_WORDS: [&str; 4] = [
+    "provider_installation",
+    "credentials_helper",
+    "dev_overrides",
+    "plugin_cache_dir",
+];
+/// Effect of settings of OpenTofu and Terraform for the user.
+pub(super) const CLI_EFFECT: &str = "decides from where providers are installed";
 
 /// Effect of the version of a tool.
 const TOOL_EFFECT: &str = "chooses the version of a tool";
+/// Extensions of templates.
+const TEMPLATES: [&str; 14] = [
+    "cue", "ejs", "erb", "gotmpl", "hbs", "in", "j2", "jinja", "jinja2", "jsonnet", "mustache",
+    "template", "tmpl", "tpl",
+];
+/// Words of blocks and arguments that decide what is installed.
+const DECIDING_BLOCKS: [&str; 7] = [
+    "backend",
+    "cloud",
+    "include",
+    "module",
+    "remote_state",
+    "required_",
+    "source",
+];
 /// Extensions of files that may be settings of OpenTofu and Terraform for the user. Files with
 /// other ones may write such settings, or test them.
 const PERHAPS_SETTINGS: [&str; 6] = ["", "conf", "config", "hcl", "json", "txt"];
@@ -65,6 +93,69 @@ pub(super) fn of_tool_versions(file: &ChangedFile<'_>) -> Option<Effect> {
         lines
     });
     (before != now).then(|| Effect::decided(TOOL_EFFECT))
+}
+
+/// The effect of a list of installed modules: `init` and `plan` use the modules without comparing
+/// them with the sources of the calls.
+pub(super) fn of_installed_modules(file: &ChangedFile<'_>) -> Option<Effect> {
+    let list: Map<String, Value> = serde_json::from_slice(file.now.as_deref()?).ok()?;
+    if !list.contains_key("Modules") {
+        return None;
+    }
+    let effect = "lists installed modules, which init uses if TF_DATA_DIR names the directory";
+    Some(Effect::not_decided(effect))
+}
+
+/// The effect of a file with the name of a workspace.
+pub(super) fn of_workspace(file: &ChangedFile<'_>) -> Option<Effect> {
+    let contents = [&file.before, &file.now].into_iter().flatten();
+    let mut texts = contents.filter_map(|bytes| text_of(bytes));
+    let is_of_name = |part: char| part.is_ascii_alphanumeric() || "-_.".contains(part);
+    let is_name = texts.any(|text| {
+        let name = text.trim();
+        !name.is_empty() && name.chars().all(is_of_name)
+    });
+    is_name.then(|| Effect::decided("may select a workspace, and so a state"))
+}
+
+/// The effect of a template of configuration, or of a part of a program that generates one with CDK
+/// for Terraform. The generated configuration may be in no revision.
+pub(super) fn of_generator(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
+    if is_below_cdktf(change, file.path) {
+        return Some(Effect::decided(
+            "may decide which configuration is generated",
+        ));
+    }
+    let name = file_name(file.path);
+    if ![".tf.", ".tofu.", ".hcl."]
+        .iter()
+        .any(|part| name.contains(part))
+    {
+        return None;
+    }
+    let extension = file.path.extension().and_then(OsStr::to_str);
+    if !TEMPLATES.contains(&extension.unwrap_or_default()) {
+        return None;
+    }
+    let contents = [&file.before, &file.now].into_iter().flatten();
+    let mut texts = contents.filter_map(|bytes| text_of(bytes));
+    let decides = texts.any(|text| DECIDING_BLOCKS.iter().any(|word| text.contains(word)));
+    decides.then(|| Effect::decided("may be a template of configuration"))
+}
+
+/// Whether a directory above a file has the settings of CDK for Terraform, in one of the revisions.
+fn is_below_cdktf(change: &ReviewedChange, path: &Path) -> bool {
+    let base = Tree::Revision(Arc::clone(&change.base));
+    for directory in path.ancestors().skip(1) {
+        if !directory.starts_with(&change.top) {
+            break;
+        }
+        let settings = directory.join(CDKTF_INPUT);
+        if Tree::Work.exists(&settings) || base.exists(&settings) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a text is settings of OpenTofu and Terraform for the user: it has one of their blocks or
