@@ -200,8 +200,10 @@ impl ModuleRegistry {
                 credentials_of: None,
             });
         }
-        let host = &self.discovery.contacted(&module.host, Service::Modules)?;
-        let service = self.discovery.service(host, Service::Modules)?;
+        let host = &self
+            .discovery
+            .host_to_contact(&module.host, Service::Modules)?;
+        let service = self.discovery.registry_url(host, Service::Modules)?;
         let own = Url::parse(&format!("https://{}/", host.as_ascii()));
         let is_of_service = service.origin() == url.origin()
             && self.discovery.credentials_of(host, &service).is_some();
@@ -235,7 +237,7 @@ impl ModuleRegistry {
             system,
         } = module;
         let path = format!("{namespace}/{name}/{system}/{path}");
-        let (url, answer) = self.discovery.ask(
+        let (url, answer) = self.discovery.request_from_registry(
             host,
             Service::Modules,
             &path,

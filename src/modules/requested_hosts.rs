@@ -43,7 +43,7 @@ impl RequestedHosts {
 
     /// Whether a host, with its port if it has one, may be requested.
     pub(crate) fn contains(&self, host: &str) -> bool {
-        self.names(host) || (self.permits)(host)
+        self.permits_without_reading(host) || (self.permits)(host)
     }
 
     /// A host that a request for a module needs and that may not be requested.
@@ -54,12 +54,12 @@ impl RequestedHosts {
 }
 
 impl PermittedHosts for RequestedHosts {
-    fn names(&self, host: &str) -> bool {
+    fn permits_without_reading(&self, host: &str) -> bool {
         PUBLIC_HOSTS.contains(&host) || self.known.contains(host)
     }
 
-    fn contains(&self, host: &str) -> bool {
-        Self::contains(self, host)
+    fn permits(&self, host: &str) -> bool {
+        self.contains(host)
     }
 }
 

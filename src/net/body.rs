@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use reqwest::blocking::Response;
 
-use super::error::{RequestErrorKind, no_response, quote};
+use super::error::{RequestErrorKind, no_response_error, quote};
 use super::memory::{Memory, SMALL};
 use super::observer::Pending;
 use super::pace::Pace;
@@ -22,8 +22,8 @@ pub(crate) fn read_whole(response: Response, limit: u64) -> Result<Vec<u8>, Fail
 }
 
 /// Reads the whole body, as [`read_whole`] does. A large body first waits until there is memory for
-/// it and for decoding it.
-pub(super) fn read_bounded(
+/// it and for decoding it; a small one needs no permit.
+pub(super) fn read_reserving_memory(
     response: Response,
     limit: u64,
     memory: &Memory,
@@ -59,7 +59,7 @@ pub(super) struct Body {
     /// The report that counts the bytes.
     pending: Option<Arc<Pending>>,
     limit: u64,
-    pub(super) read: u64,
+    pub(super) bytes_read: u64,
     pub(super) failure: Option<Failure>,
     pace: Pace,
 }
@@ -70,20 +70,21 @@ impl Body {
             .content_length()
             .is_some_and(|length| length > limit)
         {
-            return Err(Failure::lasting(RequestErrorKind::TooLarge { limit }));
+            return Err(Failure::permanent(RequestErrorKind::TooLarge { limit }));
         }
         let pending = Pending::of(&response);
         Ok(Self {
             response,
             pending,
             limit,
-            read: 0,
+            bytes_read: 0,
             failure: None,
             pace,
         })
     }
 
-    fn fail(&mut self, failure: Failure, error: io::Error) -> io::Result<usize> {
+    /// Keeps the failure, and returns the error for the reader.
+    fn keep_failure(&mut self, failure: Failure, error: io::Error) -> io::Result<usize> {
         self.failure = Some(failure);
         Err(error)
     }
@@ -101,26 +102,26 @@ impl Read for Body {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
             Err(error) => {
                 let kind = match error.downcast::<reqwest::Error>() {
-                    Ok(error) => no_response(error),
+                    Ok(error) => no_response_error(error),
                     Err(error) => RequestErrorKind::Connection(quote(&error.to_string())),
                 };
-                return self.fail(
-                    Failure::passing(kind),
+                return self.keep_failure(
+                    Failure::temporary(kind),
                     io::ErrorKind::ConnectionAborted.into(),
                 );
             }
         };
-        self.read += count as u64;
-        self.pending
-            .iter()
-            .for_each(|pending| pending.add(count as u64));
-        if self.read > self.limit {
+        self.bytes_read += count as u64;
+        if let Some(pending) = &self.pending {
+            pending.add(count as u64);
+        }
+        if self.bytes_read > self.limit {
             let kind = RequestErrorKind::TooLarge { limit: self.limit };
-            return self.fail(Failure::lasting(kind), io::ErrorKind::FileTooLarge.into());
+            return self.keep_failure(Failure::permanent(kind), io::ErrorKind::FileTooLarge.into());
         }
         // A body that has ended is complete, however slow it was.
-        match self.pace.check(started.elapsed(), count as u64) {
-            Err(failure) if count > 0 => self.fail(failure, io::ErrorKind::TimedOut.into()),
+        match self.pace.count_and_check(started.elapsed(), count as u64) {
+            Err(failure) if count > 0 => self.keep_failure(failure, io::ErrorKind::TimedOut.into()),
             _ => Ok(count),
         }
     }

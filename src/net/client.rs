@@ -9,14 +9,14 @@ use jiff::Timestamp;
 use reqwest::blocking::{ClientBuilder, RequestBuilder, Response};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LAST_MODIFIED};
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Identity, Method};
+use reqwest::{Certificate, Method};
 use rustls::crypto::ring;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use url::Url;
 
-use super::body::{read_bounded, read_with};
-use super::error::{RequestError, RequestErrorKind, causes, no_response, quote};
+use super::body::{read_reserving_memory, read_with};
+use super::error::{RequestError, RequestErrorKind, causes_as_text, no_response_error, quote};
 use super::identity::Identities;
 use super::internal_hosts::{Connection, InternalHosts};
 use super::memory::Memory;
@@ -25,7 +25,7 @@ use super::pace::Pace;
 use super::proxy::{is_loopback, is_proxied, with_proxies};
 use super::redirect::{self, MOST_REDIRECTS, PlainHttp, Request, without_login};
 use super::resume;
-use super::retry::{Failure, Retries, after_status, http_date, with_retries};
+use super::retry::{Failure, Retries, http_date, retry_for_status, with_retries};
 use crate::cli_config::{LARGEST_CERTIFICATE_FILE, NetSettings};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::Hostname;
@@ -50,12 +50,12 @@ struct Shared {
     /// Clients for hosts to which a certificate is shown.
     identities: Identities,
     settings: NetSettings,
-    authorize: Box<Authorize>,
+    token_of: Box<TokenOfHost>,
     memory: Memory,
 }
 
 /// Returns the token of a host.
-type Authorize = dyn Fn(&Hostname) -> Result<Option<Token>> + Send + Sync;
+type TokenOfHost = dyn Fn(&Hostname) -> Result<Option<Token>> + Send + Sync;
 
 /// A document that was fetched whole.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl<'a> RequestCredentials<'a> {
     }
 
     /// The error of a request with these credentials.
-    fn error(self, url: &Url, kind: RequestErrorKind) -> RequestError {
+    fn request_error(self, url: &Url, kind: RequestErrorKind) -> RequestError {
         RequestError {
             url: url.into(),
             kind,
@@ -110,16 +110,18 @@ impl<'a> RequestCredentials<'a> {
 }
 
 impl Client {
-    /// A client for a run. `authorize` returns the token of a host, and is called before each
+    /// A client for a run. `token_of` returns the token of a host, and is called before each
     /// request that may carry one.
     ///
     /// # Errors
     /// When a certificate cannot be read or the system's trust store is unusable.
     pub fn new(
         settings: NetSettings,
-        authorize: impl Fn(&Hostname) -> Result<Option<Token>> + Send + Sync + 'static,
+        token_of: impl Fn(&Hostname) -> Result<Option<Token>> + Send + Sync + 'static,
     ) -> Result<Self> {
-        let http = build(&settings, None).map_err(|why| {
+        let builder = client_builder(&settings);
+        let client = builder.and_then(|builder| builder.build().map_err(causes_as_text));
+        let http = client.map_err(|why| {
             let diagnostic =
                 Diagnostic::error(Code::RequestFailed, format!("cannot set up HTTPS: {why}"));
             diagnostic
@@ -130,7 +132,7 @@ impl Client {
             http,
             identities: Identities::new(&settings),
             settings,
-            authorize: Box::new(authorize),
+            token_of: Box::new(token_of),
             memory: Memory::default(),
         });
         Ok(Self {
@@ -174,7 +176,7 @@ impl Client {
     /// The URL is not allowed.
     pub(crate) fn check_permitted(&self, url: &Url) -> std::result::Result<(), RequestError> {
         if !matches!(url.scheme(), "http" | "git")
-            || redirect::is_allowed(url, self.plain_http, self.settings())
+            || redirect::is_encrypted_or_exempt(url, self.plain_http, self.settings())
         {
             return Ok(());
         }
@@ -235,7 +237,7 @@ impl Client {
             let url = response.url().clone();
             let last_modified = http_date(response.headers(), &LAST_MODIFIED);
             let headers = response.headers().clone();
-            let (bytes, reserved) = read_bounded(response, limit, &self.shared.memory)?;
+            let (bytes, reserved) = read_reserving_memory(response, limit, &self.shared.memory)?;
             let document = FetchedDocument {
                 url,
                 bytes,
@@ -247,7 +249,7 @@ impl Client {
         // The memory for the bytes stays reserved until they are decoded.
         let (document, _reserved) = answer?;
         let decoded = match decode(document) {
-            Ok((value, bytes)) => self.shared.memory.keep(bytes).map(|()| value),
+            Ok((value, bytes)) => self.shared.memory.count_kept(bytes).map(|()| value),
             Err(kind) => Err(kind),
         };
         decoded.map_err(|kind| RequestError {
@@ -258,12 +260,12 @@ impl Client {
     }
 
     /// Counts bytes of the answer from `url` that stay in memory until the end of the run.
-    pub(crate) fn keep_in_memory(
+    pub(crate) fn count_kept_in_memory(
         &self,
         url: &Url,
         bytes: usize,
     ) -> std::result::Result<(), RequestError> {
-        let kept = self.shared.memory.keep(bytes);
+        let kept = self.shared.memory.count_kept(bytes);
         kept.map_err(|kind| RequestError {
             url: url.into(),
             kind,
@@ -281,8 +283,8 @@ impl Client {
         convert: impl FnOnce(J) -> (T, usize),
     ) -> std::result::Result<(Url, T), RequestError> {
         self.get_decoded(url, credentials_of, limit, Purpose::Metadata, |document| {
-            let (value, kept) = convert(decode_json(&document)?);
-            Ok(((document.url, value), kept))
+            let (value, kept_bytes) = convert(decode_json(&document)?);
+            Ok(((document.url, value), kept_bytes))
         })
     }
 
@@ -299,7 +301,7 @@ impl Client {
         limit: u64,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestError> {
-        let received = match self.permission(url, credentials) {
+        let received = match self.permitted_token(url, credentials) {
             Ok(token) => self.download_by(
                 limit,
                 |headers| {
@@ -316,7 +318,7 @@ impl Client {
             ),
             Err(kind) => Err(kind),
         };
-        received.map_err(|kind| credentials.error(url, kind))
+        received.map_err(|kind| credentials.request_error(url, kind))
     }
 
     /// Downloads as [`Client::download`] does, with requests that `send` makes from the given
@@ -348,27 +350,31 @@ impl Client {
                 .min(self.settings().download_timeout),
         };
         let token = self
-            .permission(url, credentials)
-            .map_err(|kind| credentials.error(url, kind))?;
+            .permitted_token(url, credentials)
+            .map_err(|kind| credentials.request_error(url, kind))?;
         let request = Request {
             url,
             headers: HeaderMap::new(),
             time_limit: Some(time_limit),
             plain_http: self.plain_http,
         };
-        self.repeat(purpose, || {
+        self.attempt_with_retries(purpose, || {
             receive(self.send_for_success(&request, token.as_ref())?)
         })
-        .map_err(|kind| credentials.error(url, kind))
+        .map_err(|kind| credentials.request_error(url, kind))
     }
 
-    /// The token for a request, if the URL may be requested at all.
-    fn permission(
+    /// The token that a request to the URL sends; `None` if there is none, or it would not be
+    /// encrypted.
+    ///
+    /// # Errors
+    /// The URL may not be requested, or the token cannot be read.
+    fn permitted_token(
         &self,
         url: &Url,
         credentials: RequestCredentials<'_>,
     ) -> std::result::Result<Option<Token>, RequestErrorKind> {
-        if !redirect::is_allowed(url, self.plain_http, self.settings()) {
+        if !redirect::is_encrypted_or_exempt(url, self.plain_http, self.settings()) {
             return Err(RequestErrorKind::Insecure);
         }
         // Tokens and logins are sent encrypted, or to this machine only.
@@ -379,7 +385,7 @@ impl Client {
         let token = match credentials {
             RequestCredentials::None => None,
             RequestCredentials::TokenOf(host) => {
-                (self.shared.authorize)(host).map_err(RequestErrorKind::Credentials)?
+                (self.shared.token_of)(host).map_err(RequestErrorKind::Credentials)?
             }
             RequestCredentials::Basic(token) => Some(token.clone()),
         };
@@ -403,22 +409,23 @@ impl Client {
         token: Option<&Token>,
     ) -> std::result::Result<Response, Failure> {
         let authorization = token.and_then(Token::authorization);
-        let response = self.send(request, authorization.as_ref())?;
+        let response = self.send_following_redirects(request, authorization.as_ref())?;
         let status = response.status();
         if status.is_success() {
             return Ok(response);
         }
         let credentials_sent = token.is_some() && response.url().origin() == request.url.origin();
-        let retry = after_status(&response);
-        let kind = RequestErrorKind::of_status(status, retry.wait(), credentials_sent, || {
-            beginning(response, token)
-        });
+        let retry = retry_for_status(&response);
+        let kind =
+            RequestErrorKind::of_status(status, retry.requested_pause(), credentials_sent, || {
+                beginning(response, token)
+            });
         Err(Failure { kind, retry })
     }
 
     /// One attempt: sends a request and follows its redirects. The response may have any status.
     /// `authorization` goes to the origin of the URL and nowhere else.
-    pub(crate) fn send(
+    pub(crate) fn send_following_redirects(
         &self,
         request: &Request<'_>,
         mut authorization: Option<&HeaderValue>,
@@ -427,7 +434,7 @@ impl Client {
         let time_limit = request
             .time_limit
             .unwrap_or_else(|| header_limit(&self.shared.settings));
-        let late = || RequestErrorKind::Timeout {
+        let timeout = RequestErrorKind::Timeout {
             time_limit: Some(time_limit),
             is_configured: request.time_limit.is_some(),
         };
@@ -435,8 +442,8 @@ impl Client {
         let mut url = without_login(request.url.clone());
         for _ in 0..=MOST_REDIRECTS {
             let mut builder = self
-                .http_for(request.url, &url)
-                .map_err(Failure::lasting)?
+                .http_client_for(request.url, &url)
+                .map_err(Failure::permanent)?
                 .get(url.clone())
                 .headers(request.headers.clone());
             if let Some(time_limit) = request.time_limit {
@@ -446,27 +453,29 @@ impl Client {
                 builder = builder.header(AUTHORIZATION, authorization);
             }
             let response = self
-                .send_once(builder)
+                .send_without_redirects(builder)
                 .map_err(|failure| match failure.kind {
-                    RequestErrorKind::Timeout { .. } => Failure::passing(late()),
+                    RequestErrorKind::Timeout { .. } => Failure::temporary(timeout.clone()),
                     _ => failure,
                 })?;
             if started.elapsed() > time_limit {
-                return Err(Failure::passing(late()));
+                return Err(Failure::temporary(timeout.clone()));
             }
             let Some(target) = redirect::target(&response)? else {
                 return Ok(response);
             };
             let leaves_https = url.scheme() == "https" && target.scheme() != "https";
-            let stays = target.host() == request.url.host();
-            let plain_http = if stays {
+            let is_named_host = target.host() == request.url.host();
+            let plain_http = if is_named_host {
                 request.plain_http
             } else {
-                request.plain_http.of_others()
+                request.plain_http.for_other_hosts()
             };
             // Another machine must not be able to make this one send requests to its own services.
-            if leaves_https || !redirect::is_allowed(&target, plain_http, self.settings()) {
-                return Err(redirect::refused(format!(
+            if leaves_https
+                || !redirect::is_encrypted_or_exempt(&target, plain_http, self.settings())
+            {
+                return Err(redirect::redirect_error(format!(
                     "{} is not an https URL",
                     SafeUrl::from(target)
                 )));
@@ -478,27 +487,27 @@ impl Client {
             }
             url = target;
         }
-        Err(redirect::refused(format!(
+        Err(redirect::redirect_error(format!(
             "more than {MOST_REDIRECTS} redirects"
         )))
     }
 
     /// Sends a request as it is, and follows no redirect. A failure may be temporary, unless the
     /// request cannot be made.
-    pub(crate) fn send_once(
+    pub(crate) fn send_without_redirects(
         &self,
         builder: RequestBuilder,
     ) -> std::result::Result<Response, Failure> {
         self.observer.send(builder).map_err(|error| {
             if error.is_builder() {
-                Failure::lasting(RequestErrorKind::Connection(causes(error)))
+                Failure::permanent(RequestErrorKind::Connection(causes_as_text(error)))
             } else {
-                Failure::passing(no_response(error))
+                Failure::temporary(no_response_error(error))
             }
         })
     }
 
-    /// A request for [`Client::send_once`].
+    /// A request for [`Client::send_without_redirects`].
     ///
     /// # Errors
     /// The client certificate for the host cannot be read.
@@ -507,13 +516,15 @@ impl Client {
         method: Method,
         url: Url,
     ) -> std::result::Result<RequestBuilder, Failure> {
-        let http = self.http_for(&url, &url).map_err(Failure::lasting)?;
+        let http = self
+            .http_client_for(&url, &url)
+            .map_err(Failure::permanent)?;
         Ok(http.request(method, url).timeout(self.settings().timeout))
     }
 
     /// The client for a URL to which a request for `first` has led. It shows a certificate only to
     /// the host that it is for.
-    fn http_for(
+    fn http_client_for(
         &self,
         first: &Url,
         url: &Url,
@@ -526,19 +537,23 @@ impl Client {
         } = &*self.shared;
         let connection = self
             .internal_hosts
-            .connection(first, url, || is_proxied(url, settings))?;
-        let own = identities.client(url, |identity| build(settings, Some(identity)))?;
+            .permitted_connection(first, url, || is_proxied(url, settings))?;
+        let with_certificate = identities.client_with_certificate(url, |identity| {
+            let builder = client_builder(settings)?.identity(identity);
+            builder.build().map_err(causes_as_text)
+        })?;
         // A host with a certificate is one of the user's settings.
-        if let Some(own) = own {
-            return Ok(own.clone());
+        if let Some(client) = with_certificate {
+            return Ok(client.clone());
         }
         match connection {
-            Connection::Any => Ok(http.clone()),
-            Connection::Pinned(addresses) => self.internal_hosts.pinned(url, |host| {
-                let builder =
-                    builder(settings, None).map(|one| one.resolve_to_addrs(host, &addresses));
-                let client = builder.and_then(|builder| builder.build().map_err(causes));
-                client.map_err(RequestErrorKind::Connection)
+            Connection::ToAnyAddress => Ok(http.clone()),
+            Connection::ToAddresses(addresses) => self.internal_hosts.pinned_client(url, |host| {
+                client_builder(settings)
+                    .map_err(RequestErrorKind::Connection)?
+                    .resolve_to_addrs(host, &addresses)
+                    .build()
+                    .map_err(|error| RequestErrorKind::Connection(causes_as_text(error)))
             }),
         }
     }
@@ -548,7 +563,7 @@ impl Client {
     ///
     /// # Errors
     /// The host is, or redirects to, a host that may not be requested.
-    pub(crate) fn without_redirects(
+    pub(crate) fn url_after_redirects(
         &self,
         url: &Url,
         probe: &str,
@@ -556,15 +571,15 @@ impl Client {
         if !self.internal_hosts.is_limited() {
             return Ok(None);
         }
-        self.http_for(url, url)
-            .map_err(|kind| RequestCredentials::None.error(url, kind))?;
+        // An error if the host may not be requested; the client itself is not needed.
+        self.http_client_for(url, url)
+            .map_err(|kind| RequestCredentials::None.request_error(url, kind))?;
         if url.scheme() != "https" {
             return Ok(Some(url.clone()));
         }
-        let mut probed = without_login(url.clone());
-        let path = format!("{}/", url.path().trim_end_matches('/'));
-        probed.set_path(&path);
-        let Ok(probed) = probed.join(probe) else {
+        let mut directory = without_login(url.clone());
+        directory.set_path(&format!("{}/", url.path().trim_end_matches('/')));
+        let Ok(probed) = directory.join(probe) else {
             return Ok(Some(url.clone()));
         };
         let request = Request {
@@ -573,10 +588,10 @@ impl Client {
             time_limit: Some(self.settings().timeout),
             plain_http: self.plain_http,
         };
-        match self.send(&request, None) {
-            Ok(response) => Ok(Some(redirected(url, &probed, response.url()))),
+        match self.send_following_redirects(&request, None) {
+            Ok(response) => Ok(Some(apply_redirect(url, &probed, response.url()))),
             Err(failure) if matches!(failure.kind, RequestErrorKind::Internal { .. }) => {
-                Err(RequestCredentials::None.error(url, failure.kind))
+                Err(RequestCredentials::None.request_error(url, failure.kind))
             }
             // The program reports why the host does not answer.
             Err(_) => Ok(Some(url.clone())),
@@ -584,7 +599,7 @@ impl Client {
     }
 
     /// Makes attempts until one succeeds, fails permanently, or no retry is left.
-    pub(crate) fn repeat<T>(
+    pub(crate) fn attempt_with_retries<T>(
         &self,
         purpose: Purpose,
         attempt: impl FnMut() -> std::result::Result<T, Failure>,
@@ -626,7 +641,7 @@ pub(crate) fn decode_json<T: DeserializeOwned>(
         if is_web_page(&document.bytes) {
             return RequestErrorKind::WebPage { instead_of: "JSON" };
         }
-        RequestErrorKind::InvalidBody(what_is_wrong(&error))
+        RequestErrorKind::InvalidBody(json_problem(&error))
     })
 }
 
@@ -640,9 +655,9 @@ pub(crate) fn is_web_page(beginning: &[u8]) -> bool {
     })
 }
 
-/// Describes the error in a JSON document and its position. serde's own message would quote the
-/// document, and a server may have put the token that it received in it.
-fn what_is_wrong(error: &serde_json::Error) -> String {
+/// The problem with a JSON document and its position, as a sentence about it. serde's own message
+/// would quote the document, and a server may have put the token that it received in it.
+fn json_problem(error: &serde_json::Error) -> String {
     let what = match error.classify() {
         Category::Syntax | Category::Io => "it is not JSON",
         Category::Eof => "its JSON ends too early",
@@ -671,8 +686,9 @@ fn header_limit(settings: &NetSettings) -> Duration {
     SILENCE_TIMEOUT.min(settings.download_timeout)
 }
 
-/// The URL that is requested in place of `url`, after `probed`, a URL below it, has led to `to`.
-fn redirected(url: &Url, probed: &Url, to: &Url) -> Url {
+/// The URL that is requested in place of `url`, after `probed`, a URL below it, has led to `to`. It
+/// is `url` itself if `to` does not end as `probed` does.
+fn apply_redirect(url: &Url, probed: &Url, to: &Url) -> Url {
     let below = probed.path().strip_prefix(url.path().trim_end_matches('/'));
     let Some(start) = below.and_then(|below| to.path().strip_suffix(below)) else {
         return url.clone();
@@ -686,26 +702,16 @@ fn redirected(url: &Url, probed: &Url, to: &Url) -> Url {
     redirected
 }
 
-fn build(
-    settings: &NetSettings,
-    identity: Option<Identity>,
-) -> std::result::Result<reqwest::blocking::Client, String> {
-    builder(settings, identity)?.build().map_err(causes)
-}
-
-/// A client without redirects, because [`redirect`] decides which to follow, and with which
-/// headers. The error is its text.
-fn builder(
-    settings: &NetSettings,
-    identity: Option<Identity>,
-) -> std::result::Result<ClientBuilder, String> {
+/// The builder of a client without redirects, because [`redirect`] decides which to follow, and
+/// with which headers. The error is its text.
+fn client_builder(settings: &NetSettings) -> std::result::Result<ClientBuilder, String> {
     let certificates = settings
         .extra_root_certificates
         .iter()
         .map(|der| Certificate::from_der(der));
     let mut certificates = certificates
         .collect::<reqwest::Result<Vec<_>>>()
-        .map_err(causes)?;
+        .map_err(causes_as_text)?;
     // An error means that the process has installed a provider of cryptography already, which is
     // then used.
     let _ = ring::default_provider().install_default();
@@ -715,10 +721,6 @@ fn builder(
         .connect_timeout(settings.timeout)
         .redirect(Policy::none())
         .referer(false);
-    let builder = match identity {
-        Some(identity) => builder.identity(identity),
-        None => builder,
-    };
     // SSL_CERT_FILE replaces the trusted certificates of the system, as it does in Go.
     let builder = if let Some(file) = &settings.certificate_file {
         certificates
@@ -733,7 +735,7 @@ fn builder(
 /// Certificates of a file in PEM form, at least one.
 fn certificates_in(file: &Path) -> std::result::Result<Vec<Certificate>, String> {
     let text = files::read(file, LARGEST_CERTIFICATE_FILE).map_err(|error| error.to_string())?;
-    let certificates = Certificate::from_pem_bundle(&text).map_err(causes)?;
+    let certificates = Certificate::from_pem_bundle(&text).map_err(causes_as_text)?;
     if certificates.is_empty() {
         Err("it holds no certificate".to_owned())
     } else {

@@ -217,7 +217,7 @@ impl RequestError {
     }
 
     /// Help for a server that refuses access. `credentials_sent` is whether the request had
-    /// credentials.
+    /// credentials. `None` if these were no token.
     fn login_help(&self, credentials_sent: bool) -> Option<Help> {
         let Some(host) = self.credentials_of.as_ref() else {
             let words =
@@ -229,8 +229,8 @@ impl RequestError {
             .into_iter()
             .any(|dialect| host.is_default_of(dialect));
         // A host block may have moved its registry to a server that requires a login.
-        let is_own = self.url.host_str() == Some(host.as_ascii());
-        if is_public && is_own && !credentials_sent {
+        let is_on_own_host = self.url.host_str() == Some(host.as_ascii());
+        if is_public && is_on_own_host && !credentials_sent {
             let words = format!(
                 "{host} is public and needs no login: a proxy or a firewall may block it, or it is down"
             );
@@ -251,7 +251,7 @@ impl RequestError {
 }
 
 /// The error for a missing or incomplete response.
-pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {
+pub(super) fn no_response_error(error: reqwest::Error) -> RequestErrorKind {
     if error.is_timeout() {
         return RequestErrorKind::Timeout {
             time_limit: None,
@@ -263,7 +263,7 @@ pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {
         .and_then(|url| url.host_str())
         .unwrap_or("the host")
         .to_owned();
-    let why = causes(error);
+    let why = causes_as_text(error);
     // Match the text, because the type of the error is private to hyper-util.
     let Some(tunnel) = why.strip_prefix("tunnel error: ") else {
         return RequestErrorKind::Connection(why);
@@ -279,8 +279,9 @@ pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {
     })
 }
 
-/// Joins the errors below reqwest's, whose own text contains no reason.
-pub(super) fn causes(error: reqwest::Error) -> String {
+/// The texts of the errors below reqwest's, whose own text contains no reason; of that if there is
+/// none below.
+pub(super) fn causes_as_text(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut causes: Vec<String> = Vec::new();
     let mut source = error.source();

@@ -7,7 +7,7 @@ use reqwest::Identity;
 use reqwest::blocking::Client;
 use url::Url;
 
-use super::error::{RequestErrorKind, causes};
+use super::error::{RequestErrorKind, causes_as_text};
 use crate::cli_config::{ClientCertificate, NetSettings};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::provider::Hostname;
@@ -40,12 +40,12 @@ impl Identities {
         Self { by_host }
     }
 
-    /// Returns the client for a URL; `None` if its host has no certificate. `build` makes a client
-    /// with an identity.
+    /// Returns the client for a URL; `None` if its host has no certificate, or it is not `https`.
+    /// `build` makes a client with an identity.
     ///
     /// # Errors
     /// The certificate or the key cannot be read.
-    pub(super) fn client(
+    pub(super) fn client_with_certificate(
         &self,
         url: &Url,
         build: impl FnOnce(Identity) -> std::result::Result<Client, String>,
@@ -60,9 +60,9 @@ impl Identities {
         // The key is read for the first request to its host, so runs that do not need it can do
         // without.
         let client = lazy.client.get_or_init(|| {
-            read(&lazy.certificate)
+            read_identity(&lazy.certificate)
                 .and_then(build)
-                .map_err(|why| unusable(host, &lazy.certificate, &why))
+                .map_err(|why| unusable_certificate_error(host, &lazy.certificate, &why))
         });
         match client {
             Ok(client) => Ok(Some(client)),
@@ -82,7 +82,7 @@ fn host_of(url: &Url) -> Option<Hostname> {
 }
 
 /// Reads a certificate and its key. No error quotes the files.
-fn read(certificate: &ClientCertificate) -> std::result::Result<Identity, String> {
+fn read_identity(certificate: &ClientCertificate) -> std::result::Result<Identity, String> {
     let mut pem = Vec::new();
     let mut paths = vec![&certificate.key];
     if certificate.certificate != certificate.key {
@@ -94,11 +94,15 @@ fn read(certificate: &ClientCertificate) -> std::result::Result<Identity, String
         pem.extend(text);
         pem.push(b'\n');
     }
-    Identity::from_pem(&pem).map_err(causes)
+    Identity::from_pem(&pem).map_err(causes_as_text)
 }
 
 /// The error for a certificate that cannot be shown.
-fn unusable(host: &Hostname, certificate: &ClientCertificate, why: &str) -> Diagnostics {
+fn unusable_certificate_error(
+    host: &Hostname,
+    certificate: &ClientCertificate,
+    why: &str,
+) -> Diagnostics {
     let message = format!("the client certificate for {host} cannot be used: {why}");
     let error = Diagnostic::error(Code::InvalidCliConfiguration, message)
         .at_location(certificate.location.clone());

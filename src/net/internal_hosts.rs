@@ -14,11 +14,11 @@ use crate::system::lock;
 
 /// The hosts of the internal network that may be requested, with their ports if they have one.
 pub(crate) trait PermittedHosts: Send + Sync {
-    /// Whether a host is known without reading anything.
-    fn names(&self, host: &str) -> bool;
+    /// Whether a host may be requested, as far as that is known without reading anything.
+    fn permits_without_reading(&self, host: &str) -> bool;
 
-    /// Whether a host may be requested.
-    fn contains(&self, host: &str) -> bool;
+    /// Whether a host may be requested. Configurations may be read to find out.
+    fn permits(&self, host: &str) -> bool;
 }
 
 /// Limit of requests to the internal network. Without one, every host may be requested. Cheap to
@@ -34,10 +34,9 @@ pub(crate) struct InternalHosts {
 
 /// Way in which a host is requested.
 pub(super) enum Connection {
-    /// To any of its addresses.
-    Any,
+    ToAnyAddress,
     /// To the addresses that were checked. The name may have others a moment later.
-    Pinned(Vec<SocketAddr>),
+    ToAddresses(Vec<SocketAddr>),
 }
 
 impl InternalHosts {
@@ -60,46 +59,46 @@ impl InternalHosts {
         self.permitted.get().is_some()
     }
 
-    /// Decides about a request that `first` has led to. `is_proxied` returns whether a proxy
-    /// resolves the name.
+    /// Decides how `url`, to which a request for `first` has led, is requested. `is_proxied`
+    /// returns whether a proxy resolves the name.
     ///
     /// # Errors
     /// The host is in the internal network and may not be requested.
-    pub(super) fn connection(
+    pub(super) fn permitted_connection(
         &self,
         first: &Url,
         url: &Url,
         is_proxied: impl FnOnce() -> bool,
     ) -> Result<Connection, RequestErrorKind> {
         let Some(permitted) = self.permitted.get() else {
-            return Ok(Connection::Any);
+            return Ok(Connection::ToAnyAddress);
         };
         let host = authority(url);
         // The user's own settings, or the policy of the base, name the host.
-        if self.configured.contains(&authority(first)) || permitted.names(&host) {
-            return Ok(Connection::Any);
+        if self.configured.contains(&authority(first)) || permitted.permits_without_reading(&host) {
+            return Ok(Connection::ToAnyAddress);
         }
         let addresses = match url.host() {
             Some(Host::Ipv4(address)) => vec![SocketAddr::from((address, 0))],
             Some(Host::Ipv6(address)) => vec![SocketAddr::from((address, 0))],
             // The proxy resolves the name and decides where it connects to.
-            Some(Host::Domain(_)) if is_proxied() => return Ok(Connection::Any),
+            Some(Host::Domain(_)) if is_proxied() => return Ok(Connection::ToAnyAddress),
             Some(Host::Domain(name)) => addresses_of(name),
             None => Vec::new(),
         };
-        let is_internal = addresses.iter().any(|one| !is_public(one.ip()));
+        let is_internal = addresses.iter().any(|address| !is_public(address.ip()));
         if !is_internal {
             // A second lookup might return an internal address, so the connection uses these.
-            return Ok(Connection::Pinned(addresses));
+            return Ok(Connection::ToAddresses(addresses));
         }
-        if permitted.contains(&host) {
-            return Ok(Connection::Any);
+        if permitted.permits(&host) {
+            return Ok(Connection::ToAnyAddress);
         }
         Err(RequestErrorKind::Internal { host })
     }
 
     /// The client that connects to a host at these addresses only.
-    pub(super) fn pinned(
+    pub(super) fn pinned_client(
         &self,
         url: &Url,
         build: impl FnOnce(&str) -> Result<Client, RequestErrorKind>,
@@ -158,7 +157,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    if let Some(embedded) = embedded(address) {
+    if let Some(embedded) = embedded_v4(address) {
         return is_public_v4(embedded);
     }
     // Only 2000::/3 is assigned to the internet.
@@ -166,7 +165,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 }
 
 /// The IPv4 address that a translator or a tunnel takes from an IPv6 address.
-fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     if let Some(mapped) = address.to_ipv4_mapped() {
         return Some(mapped);
     }
@@ -185,11 +184,11 @@ mod tests {
     struct Only(&'static str);
 
     impl PermittedHosts for Only {
-        fn names(&self, _: &str) -> bool {
+        fn permits_without_reading(&self, _: &str) -> bool {
             false
         }
 
-        fn contains(&self, host: &str) -> bool {
+        fn permits(&self, host: &str) -> bool {
             host == self.0
         }
     }
@@ -197,7 +196,7 @@ mod tests {
     fn is_refused(hosts: &InternalHosts, url: &str) -> bool {
         let first = Url::parse("https://first.example.com/").unwrap();
         let url = Url::parse(url).unwrap();
-        hosts.connection(&first, &url, || false).is_err()
+        hosts.permitted_connection(&first, &url, || false).is_err()
     }
 
     #[test]
@@ -260,7 +259,7 @@ mod tests {
         let first = Url::parse("https://first.example.com/").unwrap();
         let is_refused = |url: &str| {
             let url = Url::parse(url).unwrap();
-            hosts.connection(&first, &url, || true).is_err()
+            hosts.permitted_connection(&first, &url, || true).is_err()
         };
         assert!(!is_refused("https://internal.example.com/"));
         assert!(is_refused("https://10.0.0.1/"));

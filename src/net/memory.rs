@@ -33,8 +33,9 @@ impl Memory {
             .take(limit.saturating_mul(DECODING).min(READING))
     }
 
-    /// Counts the bytes of an answer that are kept until the end of the run.
-    pub(super) fn keep(&self, bytes: usize) -> Result<(), RequestErrorKind> {
+    /// Counts the bytes of an answer that are kept until the end of the run. An error if the
+    /// answers of the run take too much together.
+    pub(super) fn count_kept(&self, bytes: usize) -> Result<(), RequestErrorKind> {
         let mut left = lock(&self.kept);
         *left = left
             .checked_sub(bytes as u64)
@@ -83,11 +84,14 @@ mod tests {
     #[test]
     fn the_kept_answers_have_a_limit() {
         let memory = Memory::default();
-        assert_eq!(memory.keep(usize::try_from(KEPT).unwrap() - 1), Ok(()));
         assert_eq!(
-            memory.keep(2),
+            memory.count_kept(usize::try_from(KEPT).unwrap() - 1),
+            Ok(())
+        );
+        assert_eq!(
+            memory.count_kept(2),
             Err(RequestErrorKind::TooMuchInAll { limit: KEPT })
         );
-        assert_eq!(memory.keep(1), Ok(()));
+        assert_eq!(memory.count_kept(1), Ok(()));
     }
 }

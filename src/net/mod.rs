@@ -27,4 +27,4 @@ pub(crate) use internal_hosts::{InternalHosts, PermittedHosts, authority};
 pub use observer::{RequestObserver, RequestOutcome, RequestReport};
 pub(crate) use proxy::is_loopback;
 pub(crate) use redirect::{PlainHttp, Request};
-pub(crate) use retry::{Failure, Retry, after_status};
+pub(crate) use retry::{Failure, Retry, retry_for_status};

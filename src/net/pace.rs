@@ -46,12 +46,12 @@ impl Pace {
 
     /// Counts `count` bytes that arrived after a wait. Fails after the deadline of the download, or
     /// if fewer bytes arrived in a window of time than the minimum rate demands.
-    pub(super) fn check(&mut self, waited: Duration, count: u64) -> Result<(), Failure> {
+    pub(super) fn count_and_check(&mut self, waited: Duration, count: u64) -> Result<(), Failure> {
         if let Some((end, time_limit)) = self.deadline
             && Instant::now() >= end
         {
             // Further attempts have the same deadline.
-            return Err(Failure::lasting(RequestErrorKind::TooLong { time_limit }));
+            return Err(Failure::permanent(RequestErrorKind::TooLong { time_limit }));
         }
         self.waited += waited;
         self.received += count;
@@ -63,7 +63,7 @@ impl Pace {
         self.waited = Duration::ZERO;
         self.received = 0;
         if rate < u128::from(self.minimum_rate) {
-            return Err(Failure::passing(RequestErrorKind::TooSlow {
+            return Err(Failure::temporary(RequestErrorKind::TooSlow {
                 minimum_rate: self.minimum_rate,
             }));
         }
@@ -71,7 +71,7 @@ impl Pace {
     }
 }
 
-/// A pace without a minimum rate or time limit.
+/// A pace of at least 1 KiB per second, without a time limit.
 impl Default for Pace {
     fn default() -> Self {
         Self {
@@ -94,7 +94,8 @@ mod tests {
         let second = Duration::from_secs(1);
         let failure_after = |rate: u64| {
             let mut pace = Pace::new(16 << 10, HOUR);
-            (1..=90).find_map(|seconds| Some((seconds, pace.check(second, rate).err()?.kind)))
+            (1..=90)
+                .find_map(|seconds| Some((seconds, pace.count_and_check(second, rate).err()?.kind)))
         };
         assert_eq!(failure_after(16 << 10), None);
         assert_eq!(
@@ -108,14 +109,14 @@ mod tests {
         );
         // A fast start does not make up for slow data later.
         let mut pace = Pace::new(16 << 10, HOUR);
-        pace.check(WINDOW, 100 << 20).unwrap();
-        assert!(pace.check(WINDOW, 100 << 10).is_err());
+        pace.count_and_check(WINDOW, 100 << 20).unwrap();
+        assert!(pace.count_and_check(WINDOW, 100 << 10).is_err());
     }
 
     #[test]
     fn a_body_that_takes_too_long_is_an_error() {
         let failure = Pace::new(0, Duration::ZERO)
-            .check(Duration::ZERO, 1 << 30)
+            .count_and_check(Duration::ZERO, 1 << 30)
             .unwrap_err();
         assert_eq!(
             failure.kind,
@@ -123,7 +124,7 @@ mod tests {
                 time_limit: Duration::ZERO
             }
         );
-        assert!(Pace::new(0, Duration::MAX).check(HOUR, 1).is_ok());
-        assert!(Pace::default().check(HOUR, 3600 << 10).is_ok());
+        assert!(Pace::new(0, Duration::MAX).count_and_check(HOUR, 1).is_ok());
+        assert!(Pace::default().count_and_check(HOUR, 3600 << 10).is_ok());
     }
 }

@@ -41,7 +41,7 @@ pub(crate) enum PlainHttp {
 
 impl PlainHttp {
     /// The variant for targets of redirects, which the user has not named.
-    pub(super) fn of_others(self) -> Self {
+    pub(super) fn for_other_hosts(self) -> Self {
         if self == Self::NamedHost {
             Self::Configured
         } else {
@@ -51,7 +51,11 @@ impl PlainHttp {
 }
 
 /// Whether a request to a URL is encrypted, or need not be. Git's own protocol is never encrypted.
-pub(super) fn is_allowed(url: &Url, plain_http: PlainHttp, settings: &NetSettings) -> bool {
+pub(super) fn is_encrypted_or_exempt(
+    url: &Url,
+    plain_http: PlainHttp,
+    settings: &NetSettings,
+) -> bool {
     match (url.scheme(), plain_http) {
         ("https", _) | ("http" | "git", PlainHttp::NamedHost) => true,
         ("http" | "git", PlainHttp::Configured) => url
@@ -62,7 +66,8 @@ pub(super) fn is_allowed(url: &Url, plain_http: PlainHttp, settings: &NetSetting
     }
 }
 
-/// The URL that a response redirects to, without a user name: only the user chooses credentials.
+/// The URL that a response redirects to, if it does, without a user name: only the user chooses
+/// credentials.
 pub(super) fn target(response: &Response) -> Result<Option<Url>, Failure> {
     let status = response.status();
     if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
@@ -72,11 +77,12 @@ pub(super) fn target(response: &Response) -> Result<Option<Url>, Failure> {
         .headers()
         .get(LOCATION)
         .and_then(|value| value.to_str().ok());
-    let location = location.ok_or_else(|| refused(format!("status {status} has no location")))?;
+    let location =
+        location.ok_or_else(|| redirect_error(format!("status {status} has no location")))?;
     let target = response
         .url()
         .join(location)
-        .map_err(|error| refused(error.to_string()))?;
+        .map_err(|error| redirect_error(error.to_string()))?;
     Ok(Some(without_login(target)))
 }
 
@@ -88,6 +94,6 @@ pub(super) fn without_login(mut url: Url) -> Url {
     url
 }
 
-pub(super) fn refused(why: String) -> Failure {
-    Failure::lasting(RequestErrorKind::Redirect(why))
+pub(super) fn redirect_error(why: String) -> Failure {
+    Failure::permanent(RequestErrorKind::Redirect(why))
 }

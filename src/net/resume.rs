@@ -34,9 +34,9 @@ pub(super) fn download<T>(
     loop {
         let response = match restart_response.take() {
             Some(response) => Ok(*response),
-            None => send(headers()),
+            None => send(headers_without_compression()),
         };
-        let start = response.and_then(|response| Start::of(response, limit, pace));
+        let start = response.and_then(|response| Start::of_response(response, limit, pace));
         let failure = match start {
             Err(failure) => failure,
             Ok(start) => {
@@ -47,11 +47,11 @@ pub(super) fn download<T>(
                     resumption: start.resumption,
                     retries: &mut retries,
                     send: &mut send,
-                    read: 0,
-                    end: None,
+                    bytes_read: 0,
+                    interruption: None,
                 };
                 let consumed = consume(&mut download, start.length);
-                match download.end {
+                match download.interruption {
                     None => return Ok(consumed),
                     Some(Interruption::Restart(response)) => {
                         restart_response = response;
@@ -61,7 +61,9 @@ pub(super) fn download<T>(
                 }
             }
         };
-        retries.wait(failure).map_err(|failure| failure.kind)?;
+        retries
+            .wait_or_give_up(failure)
+            .map_err(|failure| failure.kind)?;
     }
 }
 
@@ -74,7 +76,7 @@ struct Start {
 }
 
 impl Start {
-    fn of(response: Response, limit: u64, pace: &Pace) -> Result<Self, Failure> {
+    fn of_response(response: Response, limit: u64, pace: &Pace) -> Result<Self, Failure> {
         let length = response.content_length();
         let resumption = Resumption::of(&response);
         Ok(Self {
@@ -87,7 +89,7 @@ impl Start {
 
 /// Headers that request the file without compression, so that client and server count the same
 /// bytes.
-fn headers() -> HeaderMap {
+fn headers_without_compression() -> HeaderMap {
     HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))])
 }
 
@@ -116,8 +118,8 @@ struct Download<'a, S> {
     retries: &'a mut Retries,
     send: &'a mut S,
     /// Bytes read of all responses.
-    read: u64,
-    end: Option<Interruption>,
+    bytes_read: u64,
+    interruption: Option<Interruption>,
 }
 
 /// The reason why a body is incomplete.
@@ -149,8 +151,8 @@ impl Resumption {
     }
 
     /// Headers that request the bytes after `offset`.
-    fn headers(&self, offset: u64) -> Option<HeaderMap> {
-        let mut headers = headers();
+    fn headers_from(&self, offset: u64) -> Option<HeaderMap> {
+        let mut headers = headers_without_compression();
         headers.insert(RANGE, format!("bytes={offset}-").parse().ok()?);
         headers.insert(IF_RANGE, self.validator.clone());
         Some(headers)
@@ -180,16 +182,22 @@ impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Download<'_, S> {
                 return Err(Interruption::Failed(failure));
             };
             // There is nothing to continue before the first byte and after the last one.
-            if self.read == 0 || self.read >= resumption.length {
+            if self.bytes_read == 0 || self.bytes_read >= resumption.length {
                 return Err(Interruption::Failed(failure));
             }
-            let Some(headers) = resumption.headers(self.read) else {
+            let Some(headers) = resumption.headers_from(self.bytes_read) else {
                 return Err(Interruption::Failed(failure));
             };
-            self.retries.wait(failure).map_err(Interruption::Failed)?;
+            self.retries
+                .wait_or_give_up(failure)
+                .map_err(Interruption::Failed)?;
             match (self.send)(headers) {
-                Ok(response) if resumption.is_continued_by(&response, self.read) => {
-                    let body = Body::new(response, self.limit - self.read, self.pace.restarted());
+                Ok(response) if resumption.is_continued_by(&response, self.bytes_read) => {
+                    let body = Body::new(
+                        response,
+                        self.limit - self.bytes_read,
+                        self.pace.restarted(),
+                    );
                     self.body = body.map_err(Interruption::Failed)?;
                     return Ok(());
                 }
@@ -205,7 +213,7 @@ impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Download<'_, S> {
                 }) => {
                     return Err(Interruption::Restart(None));
                 }
-                Err(another) => failure = another,
+                Err(next_failure) => failure = next_failure,
             }
         }
     }
@@ -214,16 +222,16 @@ impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Download<'_, S> {
 impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Read for Download<'_, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            if self.end.is_some() {
+            if self.interruption.is_some() {
                 return Err(io::ErrorKind::ConnectionAborted.into());
             }
             match self.body.read(buffer) {
                 Ok(count) => {
-                    self.read += count as u64;
+                    self.bytes_read += count as u64;
                     return Ok(count);
                 }
                 Err(error) => match self.body.failure.take() {
-                    Some(failure) => self.end = self.resume(failure).err(),
+                    Some(failure) => self.interruption = self.resume(failure).err(),
                     None => return Err(error),
                 },
             }

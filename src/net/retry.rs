@@ -33,7 +33,7 @@ pub(crate) enum Retry {
 
 impl Retry {
     /// The pause that the server requests, if there is one.
-    pub(crate) fn wait(self) -> Option<Duration> {
+    pub(crate) fn requested_pause(self) -> Option<Duration> {
         match self {
             Self::After(pause) if !pause.is_zero() => Some(pause),
             Self::Never | Self::BackOff | Self::After(_) => None,
@@ -43,7 +43,7 @@ impl Retry {
 
 impl Failure {
     /// A failure that a retry would not change.
-    pub(crate) fn lasting(kind: RequestErrorKind) -> Self {
+    pub(crate) fn permanent(kind: RequestErrorKind) -> Self {
         Self {
             kind,
             retry: Retry::Never,
@@ -51,7 +51,7 @@ impl Failure {
     }
 
     /// A failure that may be temporary.
-    pub(crate) fn passing(kind: RequestErrorKind) -> Self {
+    pub(crate) fn temporary(kind: RequestErrorKind) -> Self {
         Self {
             kind,
             retry: Retry::BackOff,
@@ -76,7 +76,7 @@ impl Retries {
     }
 
     /// Waits until the next attempt. Returns the failure if no attempt is left, or none would help.
-    pub(super) fn wait(&mut self, failure: Failure) -> Result<(), Failure> {
+    pub(super) fn wait_or_give_up(&mut self, failure: Failure) -> Result<(), Failure> {
         let pause = match failure.retry {
             Retry::Never => return Err(failure),
             _ if self.left == 0 => return Err(failure),
@@ -98,32 +98,35 @@ pub(super) fn with_retries<T>(
     loop {
         match attempt() {
             Ok(value) => return Ok(value),
-            Err(failure) => retries.wait(failure).map_err(|failure| failure.kind)?,
+            Err(failure) => retries
+                .wait_or_give_up(failure)
+                .map_err(|failure| failure.kind)?,
         }
     }
 }
 
-/// Returns the remedy if a status means "later" (RFC 6585, section 4; RFC 9110, section 15.6).
-pub(crate) fn after_status(response: &Response) -> Retry {
+/// Returns the remedy for a status that is not a success: another attempt if the status means
+/// "later" (RFC 6585, section 4; RFC 9110, section 15.6).
+pub(crate) fn retry_for_status(response: &Response) -> Retry {
     let status = response.status();
-    let asks = matches!(
+    let may_name_pause = matches!(
         status,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
     );
-    let pause = if asks {
-        retry_after(response.headers(), Timestamp::now())
+    let pause = if may_name_pause {
+        pause_in_header(response.headers(), Timestamp::now())
     } else {
         None
     };
     match pause {
         Some(pause) => Retry::After(pause),
-        None if asks || status.is_server_error() => Retry::BackOff,
+        None if may_name_pause || status.is_server_error() => Retry::BackOff,
         None => Retry::Never,
     }
 }
 
 /// The pause in a `Retry-After` header (RFC 9110, section 10.2.3): seconds, or a time to wait for.
-fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+fn pause_in_header(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     if let Some(seconds) = headers
         .get(RETRY_AFTER)
         .and_then(|value| value.to_str().ok()?.trim().parse().ok())
@@ -161,17 +164,20 @@ mod tests {
         ] {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(value))]);
             assert_eq!(
-                retry_after(&headers, now),
+                pause_in_header(&headers, now),
                 expected.map(Duration::from_secs),
                 "{value}"
             );
         }
-        assert_eq!(retry_after(&HeaderMap::new(), now), None);
+        assert_eq!(pause_in_header(&HeaderMap::new(), now), None);
     }
 
     #[test]
-    fn lasting_failures_are_not_repeated() {
-        for (failure, attempts) in [(Failure::lasting as fn(_) -> _, 1), (Failure::passing, 4)] {
+    fn permanent_failures_are_not_repeated() {
+        for (failure, attempts) in [
+            (Failure::permanent as fn(_) -> _, 1),
+            (Failure::temporary, 4),
+        ] {
             let mut made = 0;
             let result: Result<(), _> = with_retries(Retries::new(3, Duration::ZERO), || {
                 made += 1;

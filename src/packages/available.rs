@@ -108,7 +108,7 @@ impl AvailableVersion {
 }
 
 /// The start of a list of protocols, such as `5.0`, if OpenTofu and Terraform support none of them.
-pub(super) fn unsupported(protocols: &[String]) -> Option<Box<str>> {
+pub(super) fn unsupported_protocols(protocols: &[String]) -> Option<Box<str>> {
     if protocols.is_empty() || protocols.iter().any(|protocol| is_supported(protocol)) {
         return None;
     }
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn only_unsupported_protocols_are_kept() {
         let kept = |names: &[&str]| {
-            unsupported(
+            unsupported_protocols(
                 &names
                     .iter()
                     .map(|name| (*name).to_owned())

@@ -137,7 +137,8 @@ impl Downloader {
         Ok(downloaded)
     }
 
-    /// The login in `.netrc` for an archive whose URL has none; `None` in a dialect without it, too.
+    /// The login in `.netrc` for an archive whose URL has none; `None` in a dialect without it,
+    /// too.
     fn netrc_login(&self, url: &Url) -> std::result::Result<Option<Token>, String> {
         let has_own = !url.username().is_empty() || url.password().is_some();
         match &self.netrc {

@@ -126,7 +126,7 @@ impl SourceError {
         Diagnostic::error(Code::RequestFailed, format!("{subject}: {problem}")).into()
     }
 
-    /// What a source says of the package contradicts itself.
+    /// The facts of a source about the package contradict each other.
     pub(crate) fn not_authentic(package: &PackageId, problem: impl fmt::Display) -> Self {
         Self::release_refused(authenticity_error(package, problem))
     }

@@ -1,5 +1,6 @@
-//! Sources of packages: registries (<https://opentofu.org/docs/internals/provider-registry-protocol/>) and mirrors,
-//! alone or as listed by a `provider_installation` block
+//! Sources of packages: registries
+//! (<https://opentofu.org/docs/internals/provider-registry-protocol/>) and mirrors, alone or as
+//! listed by a `provider_installation` block
 //! (<https://opentofu.org/docs/cli/config/config-file/#provider-installation>).
 //!
 //! A source answers two questions: which versions exist, and which hashes the package of a version

@@ -68,7 +68,7 @@ impl<'a> Git<'a> {
         let Some(client) = &self.client else {
             return Ok(None);
         };
-        let url = client.without_redirects(&address.url, "info/refs?service=git-upload-pack")?;
+        let url = client.url_after_redirects(&address.url, "info/refs?service=git-upload-pack")?;
         Ok(url.filter(|url| *url != address.url))
     }
 }

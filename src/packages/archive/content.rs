@@ -145,8 +145,8 @@ fn as_length(bytes: u64) -> usize {
 }
 
 impl Content {
-    /// Checks that this is the content that the central directory describes. As in Go's `archive/zip`,
-    /// a CRC-32 of zero is not compared unless a data descriptor gives the CRC-32.
+    /// Checks that this is the content that the central directory describes. As in Go's
+    /// `archive/zip`, a CRC-32 of zero is not compared unless a data descriptor gives the CRC-32.
     pub(super) fn check_against(
         &self,
         entry: &Entry<'_>,

@@ -26,7 +26,7 @@ pub(crate) struct PackageReport {
 ///
 /// # Errors
 /// The map has no valid entry for the platform, or the entry is about another package.
-pub(crate) fn check(
+pub(crate) fn check_report(
     reports: &BTreeMap<String, PackageReport>,
     platform: &Platform,
     shasum: &str,
@@ -41,7 +41,7 @@ pub(crate) fn check(
             "the registry reports {reported} bytes for the package, which has {size}"
         ));
     }
-    check_zh(report, platform, shasum)?;
+    check_reported_zh(report, platform, shasum)?;
     if let Some(reported) = report.of_scheme(HashScheme::H1).find(|hash| *hash != h1) {
         return Err(format!(
             "the registry reports {reported} for the package, which has {h1}"
@@ -54,9 +54,9 @@ pub(crate) fn check(
 /// for the platform. `published` are the `zh:` of the verified SHA256SUMS.
 ///
 /// # Errors
-/// Fails as [`check`] does without the package, or if the map reports a `zh:` that is not
+/// Fails as [`check_report`] does without the package, or if the map reports a `zh:` that is not
 /// published.
-pub(crate) fn authenticated(
+pub(crate) fn reported_h1_to_record(
     reports: &BTreeMap<String, PackageReport>,
     platform: &Platform,
     shasum: &str,
@@ -65,7 +65,7 @@ pub(crate) fn authenticated(
     let Some(report) = report_of(reports, platform)? else {
         return Ok(None);
     };
-    check_zh(report, platform, shasum)?;
+    check_reported_zh(report, platform, shasum)?;
     // SHA256SUMS must contain every `zh:` in the map, for any platform.
     for (platform, report) in reports {
         if let Some(unknown) = report
@@ -118,7 +118,11 @@ fn report_of<'a>(
     }
 }
 
-fn check_zh(report: &PackageReport, platform: &Platform, shasum: &str) -> Result<(), String> {
+fn check_reported_zh(
+    report: &PackageReport,
+    platform: &Platform,
+    shasum: &str,
+) -> Result<(), String> {
     if report.of_scheme(HashScheme::Zh).next().is_none() {
         return Err(format!(
             "the registry reports no zh: hash for the {platform} package"
@@ -202,7 +206,7 @@ mod tests {
             .into_iter()
             .map(|(key, report)| (key.to_owned(), report))
             .collect();
-        check(
+        check_report(
             &reports,
             &"linux_amd64".parse().unwrap(),
             SHASUM,
@@ -289,7 +293,7 @@ mod tests {
             BTreeMap::from(entries.map(|(key, report)| (key.to_owned(), report)))
         };
         let published = BTreeSet::from([zh.clone(), other.clone()]);
-        let verdict = |map| authenticated(&map, &platform, SHASUM, &published);
+        let verdict = |map| reported_h1_to_record(&map, &platform, SHASUM, &published);
         assert_eq!(verdict(map(&[h1().as_str()], &other)), Ok(Some(h1())));
         assert_eq!(verdict(map(&[], &other)), Ok(None));
         assert_eq!(
@@ -299,7 +303,7 @@ mod tests {
         );
         assert_eq!(verdict(map(&["h1:short"], &other)), Ok(None));
         assert_eq!(
-            authenticated(&BTreeMap::new(), &platform, SHASUM, &published),
+            reported_h1_to_record(&BTreeMap::new(), &platform, SHASUM, &published),
             Ok(None)
         );
         let foreign = Hash::zh(&[8; 32]);

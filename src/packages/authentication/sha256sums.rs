@@ -111,7 +111,7 @@ impl Sha256Sums {
     ///
     /// # Errors
     /// One of the two sums is missing or invalid, or they differ.
-    pub(crate) fn confirm(&self, filename: &str, shasum: &str) -> Result<Hash, String> {
+    pub(crate) fn confirmed_sum(&self, filename: &str, shasum: &str) -> Result<Hash, String> {
         let reported = Self::advertised(shasum)?;
         let Some(line) = self.line(filename) else {
             return Err(format!("SHA256SUMS has no line for {filename:?}"));
@@ -215,7 +215,11 @@ mod tests {
             let sums = parse(&format!("{junk}\n{hex}  a.zip\n"));
             assert!(sums.malformed, "{junk:?}");
             assert!(recordable(&sums).is_empty(), "{junk:?}");
-            assert_eq!(sums.confirm("a.zip", &hex), Ok(zh.clone()), "{junk:?}");
+            assert_eq!(
+                sums.confirmed_sum("a.zip", &hex),
+                Ok(zh.clone()),
+                "{junk:?}"
+            );
         }
     }
 
@@ -225,13 +229,13 @@ mod tests {
         let sums = parse(&format!("{first_hex}  a.zip\n{second_hex}  a.zip\n"));
         assert_eq!(sum_of(&sums, "a.zip"), Some(first));
         assert!(
-            sums.confirm("a.zip", &second_hex)
+            sums.confirmed_sum("a.zip", &second_hex)
                 .unwrap_err()
                 .contains("but the registry says")
         );
         let sums = parse(&format!("zzz  a.zip\n{second_hex}  a.zip\n"));
         assert_eq!(sum_of(&sums, "a.zip"), None);
-        let error = sums.confirm("a.zip", &second_hex).unwrap_err();
+        let error = sums.confirmed_sum("a.zip", &second_hex).unwrap_err();
         assert_eq!(error, "SHA256SUMS has no valid SHA-256 sum for \"a.zip\"");
     }
 
@@ -239,14 +243,17 @@ mod tests {
     fn confirms_the_sum_from_the_registry() {
         let ((zh, hex), (_, other)) = (sum(1), sum(2));
         let sums = parse(&format!("{hex}  a.zip\n"));
-        assert_eq!(sums.confirm("a.zip", &hex.to_uppercase()), Ok(zh.clone()));
         assert_eq!(
-            sums.confirm("b.zip", &hex).unwrap_err(),
+            sums.confirmed_sum("a.zip", &hex.to_uppercase()),
+            Ok(zh.clone())
+        );
+        assert_eq!(
+            sums.confirmed_sum("b.zip", &hex).unwrap_err(),
             "SHA256SUMS has no line for \"b.zip\""
         );
-        let error = sums.confirm("a.zip", "abc").unwrap_err();
+        let error = sums.confirmed_sum("a.zip", "abc").unwrap_err();
         assert_eq!(error, "the registry's shasum \"abc\" is not a SHA-256 sum");
-        let error = sums.confirm("a.zip", &other).unwrap_err();
+        let error = sums.confirmed_sum("a.zip", &other).unwrap_err();
         assert!(error.contains(&hex) && error.contains(&other), "{error}");
     }
 

@@ -109,9 +109,9 @@ fn record(kit: &Kit, case: &Case) -> Result<BTreeSet<String>, Box<dyn std::error
     let mut hashes = HashDispositions::default();
     hashes.extend(sums.dispositions());
     for (platform, archive) in &case.archives {
-        let zh = sums.confirm(&archive.filename, &archive.shasum)?;
+        let zh = sums.confirmed_sum(&archive.filename, &archive.shasum)?;
         let h1: Hash = archive.h1.parse()?;
-        packages::check(
+        packages::check_report(
             &reports,
             &platform.parse::<Platform>()?,
             &archive.shasum,

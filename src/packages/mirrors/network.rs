@@ -1,4 +1,5 @@
-//! The provider network mirror protocol (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>).
+//! The provider network mirror protocol
+//! (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use url::Url;
 use super::challenge::{BearerChallenge, Challenges};
 use super::credentials::{FoundLogin, OciLogins};
 use super::login::{DOCKER_HUB, login_help};
-use super::refusal::refusal;
+use super::refusal::refusal_failure;
 use crate::cli_config::OciLogin;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::net::{Client, Failure, RequestErrorKind, is_loopback, read_whole};
@@ -70,13 +70,13 @@ struct TokenDocument {
 }
 
 impl Requester<'_> {
-    /// The answer to a challenge after `refused`; `None` if there is no other. `fresh` is true if
-    /// the refused token had just been fetched.
-    pub(super) fn answer(
+    /// The authorization that answers a challenge after `refused`; `None` if no other is left.
+    /// `is_fresh` is true if the refused token had just been fetched.
+    pub(super) fn next_authorization(
         &self,
         challenges: &Challenges,
         refused: Option<&Authorization>,
-        fresh: bool,
+        is_fresh: bool,
     ) -> Result<Option<Authorization>, Failure> {
         let login = self.login.map(|found| &found.login);
         // First the token that the user stored, then a token from the server. If that is refused,
@@ -89,7 +89,7 @@ impl Requester<'_> {
                     ..
                 }),
                 None,
-            ) => self.authorization(token, TokenOrigin::User).map(Some),
+            ) => self.authorization_with(token, TokenOrigin::User).map(Some),
             (
                 Some(_),
                 _,
@@ -97,24 +97,29 @@ impl Requester<'_> {
                     origin: TokenOrigin::Server,
                     ..
                 }),
-            ) if fresh => Ok(None),
+            ) if is_fresh => Ok(None),
             (Some(bearer), _, _) => {
                 let token = self.fetch_token(bearer)?;
-                self.authorization(&token, TokenOrigin::Server).map(Some)
+                self.authorization_with(&token, TokenOrigin::Server)
+                    .map(Some)
             }
             (None, Some(OciLogin::Basic { username, password }), None) if challenges.basic => {
                 let token = Token::basic(username, password.reveal());
-                self.authorization(&token, TokenOrigin::User).map(Some)
+                self.authorization_with(&token, TokenOrigin::User).map(Some)
             }
             (None, _, _) => Ok(None),
         }
     }
 
-    fn authorization(&self, token: &Token, origin: TokenOrigin) -> Result<Authorization, Failure> {
+    fn authorization_with(
+        &self,
+        token: &Token,
+        origin: TokenOrigin,
+    ) -> Result<Authorization, Failure> {
         self.client.keep_secret(token);
         let header = token.authorization();
         let header = header.ok_or_else(|| {
-            self.failed("the token for it contains characters that cannot be sent")
+            self.credentials_failure("the token for it contains characters that cannot be sent")
         })?;
         Ok(Authorization { header, origin })
     }
@@ -125,22 +130,22 @@ impl Requester<'_> {
     /// registry's host or the user has the same login for it. It must not pass the secret on, so
     /// redirects are treated as errors.
     fn fetch_token(&self, challenge: &BearerChallenge) -> Result<Token, Failure> {
-        let realm = self.realm(challenge)?;
+        let realm = self.checked_realm(challenge)?;
         if let Some(found) = self.login {
-            self.check_host(&realm, found)?;
+            self.check_may_get_login(&realm, found)?;
         }
         let request = self.request_for_login(&realm, challenge)?;
-        let response = self.client.send_once(request)?;
+        let response = self.client.send_without_redirects(request)?;
         let status = response.status();
         let shown = SafeUrl::from(realm);
         // These errors are temporary, so the whole attempt is repeated.
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
             // Only an error about a refused login says whether one was sent.
             let credentials_sent = false;
-            return Err(refusal(response, credentials_sent));
+            return Err(refusal_failure(response, credentials_sent));
         }
         if status != StatusCode::OK {
-            return Err(self.failed(&format!(
+            return Err(self.credentials_failure(&format!(
                 "the token server {shown} refused it with status {status}"
             )));
         }
@@ -174,7 +179,7 @@ impl Requester<'_> {
             read_whole(response, MAXIMUM_TOKEN_DOCUMENT_BYTES).map_err(
                 |failure| match failure.kind {
                     // Without this, the error would be about the URL that needs the token.
-                    RequestErrorKind::TooLarge { .. } => self.failed(&format!(
+                    RequestErrorKind::TooLarge { .. } => self.credentials_failure(&format!(
                         "the answer of the token server {server} {}",
                         failure.kind
                     )),
@@ -185,24 +190,26 @@ impl Requester<'_> {
         let document: Option<TokenDocument> = serde_json::from_slice(&bytes).ok();
         let token = document.and_then(|document| document.token.or(document.access_token));
         let token = token.as_deref().and_then(Token::new);
-        token.ok_or_else(|| self.failed(&format!("the token server {server} sent no token")))
+        token.ok_or_else(|| {
+            self.credentials_failure(&format!("the token server {server} sent no token"))
+        })
     }
 
     /// The token server's URL: encrypted, or on this machine like the registry itself.
-    fn realm(&self, challenge: &BearerChallenge) -> Result<Url, Failure> {
+    fn checked_realm(&self, challenge: &BearerChallenge) -> Result<Url, Failure> {
         let realm = Url::parse(&challenge.realm).map_err(|error| {
-            self.failed(&format!(
+            self.credentials_failure(&format!(
                 "the registry names a token server without a valid URL: {error}"
             ))
         })?;
-        let plain =
+        let is_plain_on_this_machine =
             realm.scheme() == "http" && is_loopback(&realm) && self.registry.scheme() == "http";
-        if !(realm.scheme() == "https" || plain)
+        if !(realm.scheme() == "https" || is_plain_on_this_machine)
             || !realm.username().is_empty()
             || realm.password().is_some()
         {
             let shown = SafeUrl::from(realm);
-            return Err(self.failed(&format!(
+            return Err(self.credentials_failure(&format!(
                 "the registry names the token server {shown}, which is not an https URL without a user name"
             )));
         }
@@ -214,28 +221,29 @@ impl Requester<'_> {
     ///
     /// # Errors
     /// The token server is on any other host.
-    fn check_host(&self, realm: &Url, found: &FoundLogin) -> Result<(), Failure> {
+    fn check_may_get_login(&self, realm: &Url, found: &FoundLogin) -> Result<(), Failure> {
         let host = realm.host_str().unwrap_or_default();
         if self.registry.host_str() == Some(host)
             || TOKEN_SERVERS.contains(&(self.repository.registry.as_str(), host))
         {
             return Ok(());
         }
-        let authority = realm
-            .port()
-            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let authority = match realm.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        };
         let at_realm = OciRepository {
             registry: authority.clone(),
             name: self.repository.name.clone(),
         };
         // A user who stored the same login for the server's own host trusts that host with it.
-        if let Ok(Some(login_at_realm)) = self.logins.find(&at_realm)
+        if let Ok(Some(login_at_realm)) = self.logins.login_for(&at_realm)
             && login_at_realm.login == found.login
         {
             return Ok(());
         }
         let registry = self.registry.host_str().unwrap_or_default();
-        Err(self.failed(&format!(
+        Err(self.credentials_failure(&format!(
             "{registry} names a token server on the host {authority}, to which the login for {registry} is not sent \
              unless it is stored for that host, too"
         )))
@@ -292,7 +300,7 @@ impl Requester<'_> {
     }
 
     /// A failure for a reason that the user must see.
-    fn failed(&self, why: &str) -> Failure {
+    fn credentials_failure(&self, why: &str) -> Failure {
         let message = format!(
             "cannot log in to {} for the repository {}: {why}",
             self.repository.registry, self.repository
@@ -302,7 +310,7 @@ impl Requester<'_> {
             Some(found) => error.note(format!("the login comes from {}", found.origin)),
             None => error.note("there is no login for it, so an anonymous token was requested"),
         };
-        Failure::lasting(RequestErrorKind::Credentials(
+        Failure::permanent(RequestErrorKind::Credentials(
             error.help(login_help(self.repository)).into(),
         ))
     }

@@ -21,7 +21,7 @@ use super::challenge;
 use super::credentials::{FoundLogin, OciLogins};
 use super::login::{DOCKER_HUB, login_help};
 use super::manifest::Digest;
-use super::refusal::{refusal, says_no_repository};
+use super::refusal::{refusal_failure, says_no_repository};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{
     Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, is_loopback,
@@ -106,7 +106,7 @@ impl OciRegistries {
                 let registry = &repository.registry;
                 let base = self
                     .bases
-                    .get_or_compute(registry, || self.find_base(registry))?;
+                    .get_or_compute(registry, || self.find_base_url(registry))?;
                 Ok(Arc::new(Session {
                     base,
                     login: OnceLock::new(),
@@ -123,12 +123,15 @@ impl OciRegistries {
 
     /// The registry's base URL. On this machine a registry may speak HTTP, so HTTPS is tried first
     /// there.
-    fn find_base(&self, registry: &str) -> Result<Url> {
+    fn find_base_url(&self, registry: &str) -> Result<Url> {
         let encrypted = base_url("https", registry)?;
         if !is_loopback(&encrypted) {
             return Ok(encrypted);
         }
-        match self.client.send(&self.request(&encrypted, None), None) {
+        match self
+            .client
+            .send_following_redirects(&self.document_request(&encrypted, None), None)
+        {
             Err(Failure {
                 kind: RequestErrorKind::Connection(_),
                 ..
@@ -137,8 +140,8 @@ impl OciRegistries {
         }
     }
 
-    /// A request for a document of one of these media types.
-    fn request<'a>(&self, url: &'a Url, accept: Option<&'static str>) -> Request<'a> {
+    /// A request for a document of one of the media types in `accept`, or of any.
+    fn document_request<'a>(&self, url: &'a Url, accept: Option<&'static str>) -> Request<'a> {
         let headers = accept
             .map(|types| (ACCEPT, HeaderValue::from_static(types)))
             .into_iter()
@@ -158,12 +161,16 @@ impl RepositoryClient<'_> {
     pub(super) fn tags(&self) -> std::result::Result<Option<Vec<String>>, RequestError> {
         let mut url = self.url("tags/list")?;
         let mut tags = Vec::new();
-        let mut size = 0;
+        let mut total_bytes: u64 = 0;
         for _ in 0..MOST_PAGES {
-            let page = self.repeat(&url, || {
-                match self.get(&self.registries.request(&url, Some("application/json"))) {
+            let page = self.attempt_with_retries(&url, || {
+                match self.get_once(
+                    &self
+                        .registries
+                        .document_request(&url, Some("application/json")),
+                ) {
                     Ok(response) => Ok(Some((
-                        next_page(&response)?,
+                        next_page_url(&response)?,
                         read_whole(response, MAXIMUM_MANIFEST_BYTES)?,
                     ))),
                     Err(failure) if says_no_repository(&failure) => Ok(None),
@@ -172,7 +179,7 @@ impl RepositoryClient<'_> {
             });
             // Without a repository, the provider has no versions here. A host that is no registry
             // is an error.
-            let Some((next, bytes)) = page? else {
+            let Some((next_url, bytes)) = page? else {
                 if self.is_registry() {
                     return Ok(None);
                 }
@@ -186,10 +193,10 @@ impl RepositoryClient<'_> {
                 );
                 request_error(&url, RequestErrorKind::InvalidBody(why))
             })?;
-            size += bytes.len() as u64;
+            total_bytes += bytes.len() as u64;
             let names = list.tags.unwrap_or_default().0;
             tags.extend(names.into_iter().filter(|tag| tag.len() <= LONGEST_TAG));
-            if size > MAXIMUM_TAG_LIST_BYTES {
+            if total_bytes > MAXIMUM_TAG_LIST_BYTES {
                 return Err(request_error(
                     &url,
                     RequestErrorKind::TooLarge {
@@ -198,8 +205,8 @@ impl RepositoryClient<'_> {
                 ));
             }
             // A registry could answer with ever more pages.
-            match next {
-                Some(next) if tags.len() <= MOST_TAGS => url = next,
+            match next_url {
+                Some(next_url) if tags.len() <= MOST_TAGS => url = next_url,
                 Some(_) => break,
                 None => return Ok(Some(tags)),
             }
@@ -218,8 +225,8 @@ impl RepositoryClient<'_> {
         accept: &'static str,
     ) -> std::result::Result<Vec<u8>, RequestError> {
         let url = self.manifest_url(name)?;
-        self.repeat(&url, || {
-            let response = self.get(&self.registries.request(&url, Some(accept)))?;
+        self.attempt_with_retries(&url, || {
+            let response = self.get_once(&self.registries.document_request(&url, Some(accept)))?;
             let header = response
                 .headers()
                 .get("docker-content-digest")
@@ -237,7 +244,7 @@ impl RepositoryClient<'_> {
             };
             let bytes = read_whole(response, MAXIMUM_MANIFEST_BYTES)?;
             if expected.is_some_and(|digest| digest != Digest::of(&bytes)) {
-                return Err(Failure::lasting(RequestErrorKind::InvalidBody(
+                return Err(Failure::permanent(RequestErrorKind::InvalidBody(
                     problem.to_owned(),
                 )));
             }
@@ -255,9 +262,9 @@ impl RepositoryClient<'_> {
         time_limit: Duration,
     ) -> std::result::Result<Vec<u8>, RequestError> {
         let url = self.manifest_url(tag)?;
-        let request = self.registries.request(&url, Some(accept));
+        let request = self.registries.document_request(&url, Some(accept));
         let time_limit = request.time_limit.map(|known| known.min(time_limit));
-        let response = self.get(&Request {
+        let response = self.get_once(&Request {
             time_limit,
             ..request
         });
@@ -276,7 +283,7 @@ impl RepositoryClient<'_> {
     /// known, as [`Client::download`] does.
     ///
     /// The digest is not checked, because `consume` has better ways to do that.
-    pub(super) fn blob<T>(
+    pub(super) fn download_blob<T>(
         &self,
         digest: &Digest,
         limit: u64,
@@ -286,10 +293,10 @@ impl RepositoryClient<'_> {
         let content = self.registries.client.download_by(
             limit,
             |headers| {
-                self.get(&Request {
+                self.get_once(&Request {
                     headers,
                     time_limit: None,
-                    ..self.registries.request(&url, None)
+                    ..self.registries.document_request(&url, None)
                 })
             },
             consume,
@@ -297,7 +304,8 @@ impl RepositoryClient<'_> {
         content.map_err(|kind| request_error(&url, kind))
     }
 
-    /// The source's error. `subject` is the requested thing.
+    /// The error for the user, with notes about the login if access was refused. `subject` is the
+    /// requested thing.
     pub(super) fn source_error(
         &self,
         error: RequestError,
@@ -323,7 +331,7 @@ impl RepositoryClient<'_> {
             }
             _ => {
                 notes.push("no credentials were sent, because there is no login for it".to_owned());
-                notes.extend(self.registries.logins.searched());
+                notes.extend(self.registries.logins.searched_places());
             }
         }
 
@@ -344,8 +352,11 @@ impl RepositoryClient<'_> {
     fn is_registry(&self) -> bool {
         let request = self
             .registries
-            .request(&self.session.base, Some("application/json"));
-        let response = self.registries.client.send(&request, None);
+            .document_request(&self.session.base, Some("application/json"));
+        let response = self
+            .registries
+            .client
+            .send_following_redirects(&request, None);
         response.is_ok_and(|response| {
             response.status().is_success() || response.status() == StatusCode::UNAUTHORIZED
         })
@@ -360,21 +371,23 @@ impl RepositoryClient<'_> {
     }
 
     /// One attempt to get something from the registry, with the answers to its challenges.
-    fn get(&self, request: &Request<'_>) -> std::result::Result<Response, Failure> {
-        self.authorized(request.url, |authorization| {
-            self.registries.client.send(request, authorization)
+    fn get_once(&self, request: &Request<'_>) -> std::result::Result<Response, Failure> {
+        self.answer_challenges(request.url, |authorization| {
+            self.registries
+                .client
+                .send_following_redirects(request, authorization)
         })
     }
 
-    /// Makes one attempt with the answers to the registry's challenges; `request` sends a request
-    /// to `url` with an authorization.
-    pub(super) fn authorized(
+    /// Makes one attempt, and answers the registry's challenges in it. `request` sends the request
+    /// to `url`, with an authorization if one is known.
+    pub(super) fn answer_challenges(
         &self,
         url: &Url,
         request: impl Fn(Option<&HeaderValue>) -> std::result::Result<Response, Failure>,
     ) -> std::result::Result<Response, Failure> {
         let mut authorization = lock(&self.session.authorization).clone();
-        let mut is_fresh = false;
+        let mut is_from_this_attempt = false;
         for _ in 0..MOST_AUTHORIZATIONS {
             let header = authorization
                 .as_ref()
@@ -386,30 +399,35 @@ impl RepositoryClient<'_> {
             // Only the registry itself may request credentials, not the target of a redirect.
             let is_from_registry = response.url().origin() == url.origin();
             let is_challenge = response.status() == StatusCode::UNAUTHORIZED && is_from_registry;
-            let mut next = None;
+            let mut renewed = None;
             if is_challenge {
-                next = self.renew(&response, authorization.as_ref(), is_fresh)?;
+                renewed = self.renew_authorization(
+                    &response,
+                    authorization.as_ref(),
+                    is_from_this_attempt,
+                )?;
             }
-            if next.is_none() {
+            if renewed.is_none() {
                 let credentials_sent = authorization.is_some() && is_from_registry;
-                return Err(refusal(response, credentials_sent));
+                return Err(refusal_failure(response, credentials_sent));
             }
-            authorization = next;
-            is_fresh = true;
+            authorization = renewed;
+            is_from_this_attempt = true;
         }
-        Err(Failure::lasting(RequestErrorKind::Unauthorized {
+        Err(Failure::permanent(RequestErrorKind::Unauthorized {
             status: 401,
             credentials_sent: authorization.is_some(),
         }))
     }
 
-    /// An authorization other than the refused one; of threads that are refused at the same time,
-    /// one gets it for all.
-    fn renew(
+    /// An authorization other than the refused one; `None` if there is no other. Of threads that
+    /// are refused at the same time, one gets it for all. `is_fresh` says whether the refused one
+    /// was made in this attempt.
+    fn renew_authorization(
         &self,
         response: &Response,
         refused: Option<&Authorization>,
-        fresh: bool,
+        is_fresh: bool,
     ) -> std::result::Result<Option<Authorization>, Failure> {
         let mut current = lock(&self.session.authorization);
         // Another thread has got a new one in the meantime.
@@ -419,10 +437,10 @@ impl RepositoryClient<'_> {
         let login = self
             .session
             .login
-            .get_or_init(|| self.registries.logins.find(&self.repository));
+            .get_or_init(|| self.registries.logins.login_for(&self.repository));
         let login = login
             .as_ref()
-            .map_err(|error| Failure::lasting(RequestErrorKind::Credentials(error.clone())))?;
+            .map_err(|error| Failure::permanent(RequestErrorKind::Credentials(error.clone())))?;
         let requester = Requester {
             client: &self.registries.client,
             repository: &self.repository,
@@ -436,7 +454,7 @@ impl RepositoryClient<'_> {
             .get_all(WWW_AUTHENTICATE)
             .iter()
             .filter_map(|value| value.to_str().ok());
-        let next = requester.answer(&challenge::parse(fields), refused, fresh)?;
+        let next = requester.next_authorization(&challenge::parse(fields), refused, is_fresh)?;
         if next.is_some() {
             current.clone_from(&next);
         }
@@ -444,14 +462,14 @@ impl RepositoryClient<'_> {
     }
 
     /// Makes attempts until one succeeds, fails permanently, or no retry is left.
-    pub(super) fn repeat<T>(
+    pub(super) fn attempt_with_retries<T>(
         &self,
         url: &Url,
         attempt: impl FnMut() -> std::result::Result<T, Failure>,
     ) -> std::result::Result<T, RequestError> {
         self.registries
             .client
-            .repeat(Purpose::Metadata, attempt)
+            .attempt_with_retries(Purpose::Metadata, attempt)
             .map_err(|kind| request_error(url, kind))
     }
 }
@@ -465,7 +483,7 @@ pub(super) fn request_error(url: &Url, kind: RequestErrorKind) -> RequestError {
 }
 
 /// The target of a link to the next page, such as `</v2/a/tags/list?last=1.0.0>; rel="next"`.
-fn next_link(link: &str) -> Option<&str> {
+fn next_link_target(link: &str) -> Option<&str> {
     let (target, parameters) = link.trim_start().strip_prefix('<')?.split_once('>')?;
     for parameter in parameters.split(';') {
         if let Some((name, value)) = parameter.split_once('=')
@@ -478,23 +496,23 @@ fn next_link(link: &str) -> Option<&str> {
     None
 }
 
-/// The URL of the next page of a list (RFC 8288), which must be on the same registry.
-fn next_page(response: &Response) -> std::result::Result<Option<Url>, Failure> {
+/// The URL of the next page of a list (RFC 8288), if there is one. It must be on the same registry.
+fn next_page_url(response: &Response) -> std::result::Result<Option<Url>, Failure> {
     let mut links = Vec::new();
     for field in response.headers().get_all(LINK) {
         // A field that is not text is treated as absent.
         links.extend(field.to_str().unwrap_or_default().split(','));
     }
-    let Some(reference) = links.into_iter().find_map(next_link) else {
+    let Some(reference) = links.into_iter().find_map(next_link_target) else {
         return Ok(None);
     };
 
     let next = response
         .url()
         .join(reference)
-        .map_err(|error| invalid_list(format!("its link is not a URL: {error}")))?;
+        .map_err(|error| invalid_list_error(format!("its link is not a URL: {error}")))?;
     if next.origin() != response.url().origin() {
-        return Err(invalid_list(format!(
+        return Err(invalid_list_error(format!(
             "the list of tags continues on a different host, {}",
             SafeUrl::from(next)
         )));
@@ -502,8 +520,8 @@ fn next_page(response: &Response) -> std::result::Result<Option<Url>, Failure> {
     Ok(Some(next))
 }
 
-fn invalid_list(problem: String) -> Failure {
-    Failure::lasting(RequestErrorKind::InvalidBody(problem))
+fn invalid_list_error(problem: String) -> Failure {
+    Failure::permanent(RequestErrorKind::InvalidBody(problem))
 }
 
 /// The base URL of a registry.

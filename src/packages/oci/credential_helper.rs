@@ -45,7 +45,10 @@ impl HelperCredentials {
 
 /// Finds the program of a helper. Only absolute directories are searched, so that none is found in
 /// the working directory.
-pub(super) fn find(name: &str, directories: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
+pub(super) fn find_program(
+    name: &str,
+    directories: impl IntoIterator<Item = PathBuf>,
+) -> Option<PathBuf> {
     if name.contains(['/', '\\']) {
         return None;
     }
@@ -60,7 +63,7 @@ pub(super) fn find(name: &str, directories: impl IntoIterator<Item = PathBuf>) -
 
 /// Runs a helper for a server; `None` if it has no credentials. An error continues a sentence that
 /// starts with the program's name.
-pub(super) fn get(
+pub(super) fn ask(
     program: &Path,
     server: &str,
     time_limit: Duration,

@@ -68,15 +68,15 @@ impl OciLogins {
     }
 
     /// The login for a repository: the most specific rule decides, and of equally specific rules
-    /// the first.
-    pub(super) fn find(&self, repository: &OciRepository) -> Result<Option<FoundLogin>> {
+    /// the first. `None` if no rule applies, or the deciding helper has no login.
+    pub(super) fn login_for(&self, repository: &OciRepository) -> Result<Option<FoundLogin>> {
         let files = match self.files.get_or_init(|| self.read_files()) {
             Ok(files) => files,
             Err(errors) => return Err(errors.clone()),
         };
         // Of equal rules the first wins, so only a more specific one replaces it.
         let mut best: Option<Rule> = None;
-        for rule in self.rules(files, repository) {
+        for rule in self.applicable_rules(files, repository) {
             if best
                 .as_ref()
                 .is_none_or(|best| rule.specificity > best.specificity)
@@ -99,11 +99,11 @@ impl OciLogins {
         }
     }
 
-    /// The rules for a repository: of the CLI configuration, then of the files.
-    fn rules(&self, files: &Files, repository: &OciRepository) -> Vec<Rule> {
+    /// The rules that apply to a repository: of the CLI configuration, then of the files.
+    fn applicable_rules(&self, files: &Files, repository: &OciRepository) -> Vec<Rule> {
         let mut rules = Vec::new();
         for block in &self.blocks {
-            if let Some(specificity) = specificity(&block.repository_prefix, repository) {
+            if let Some(specificity) = specificity_for(&block.repository_prefix, repository) {
                 let line = block.location.line_column().0;
                 rules.push(Rule {
                     specificity,
@@ -126,7 +126,7 @@ impl OciLogins {
         for config in &files.configs {
             let origin = config.path.display().to_string();
             for (prefix, login) in config.logins() {
-                if let Some(specificity) = specificity(prefix, repository) {
+                if let Some(specificity) = specificity_for(prefix, repository) {
                     rules.push(Rule {
                         specificity,
                         login: login.map(OciLoginSource::Login),
@@ -151,7 +151,7 @@ impl OciLogins {
 
     /// The sources of logins that were searched, one line each, for a user whom the registry
     /// refuses.
-    pub(super) fn searched(&self) -> Vec<String> {
+    pub(super) fn searched_places(&self) -> Vec<String> {
         let mut lines = vec![match self.blocks.len() {
             0 => "there are no oci_credentials blocks".to_owned(),
             count => format!("none of {count} oci_credentials blocks matches"),
@@ -202,18 +202,19 @@ impl OciLogins {
     }
 
     /// Returns the login that the credential helper `docker-credential-NAME` has for a registry.
-    /// `origin` describes the setting that names the helper.
+    /// `origin` describes the setting that names the helper. `None` if it has none.
     fn ask_helper(&self, name: &str, origin: &str, registry: &str) -> Result<Option<FoundLogin>> {
         let path = self.environment.os_variable("PATH").unwrap_or_default();
         let servers = server_names(registry);
-        let Some(program) = credential_helper::find(name, std::env::split_paths(&path)) else {
+        let Some(program) = credential_helper::find_program(name, std::env::split_paths(&path))
+        else {
             let program = format!("docker-credential-{name}");
             let failure = format!("{program} is in no directory of PATH");
             let help = format!("run it by hand: echo {} | {program} get", servers[0]);
-            return Err(no_credentials(registry, &failure, origin, help).into());
+            return Err(helper_error(registry, &failure, origin, help).into());
         };
         for server in &servers {
-            match credential_helper::get(&program, server, self.time_limit) {
+            match credential_helper::ask(&program, server, self.time_limit) {
                 Ok(None) => {}
                 Ok(Some(login)) => {
                     return Ok(Some(FoundLogin {
@@ -225,7 +226,7 @@ impl OciLogins {
                     let program = program.display();
                     let failure = format!("{program} {why}");
                     let help = format!("run it by hand: echo {server} | {program} get");
-                    return Err(no_credentials(registry, &failure, origin, help).into());
+                    return Err(helper_error(registry, &failure, origin, help).into());
                 }
             }
         }
@@ -244,7 +245,7 @@ fn server_names(registry: &str) -> Vec<String> {
 
 /// Specificity of a prefix of a repository: a registry, maybe with the first segments of a name.
 /// `None` if the repository does not start with it.
-fn specificity(prefix: &str, repository: &OciRepository) -> Option<Specificity> {
+fn specificity_for(prefix: &str, repository: &OciRepository) -> Option<Specificity> {
     let (registry, path) = prefix.split_once('/').unwrap_or((prefix, ""));
     if !registry.eq_ignore_ascii_case(&repository.registry) {
         return None;
@@ -257,7 +258,7 @@ fn specificity(prefix: &str, repository: &OciRepository) -> Option<Specificity> 
 }
 
 /// A Docker credential helper, which is named in `origin`, has failed.
-fn no_credentials(registry: &str, failure: &str, origin: &str, help: String) -> Diagnostic {
+fn helper_error(registry: &str, failure: &str, origin: &str, help: String) -> Diagnostic {
     let message = format!(
         "cannot get the credentials for {registry}: the Docker credential helper {failure}"
     );

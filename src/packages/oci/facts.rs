@@ -46,13 +46,13 @@ pub(in crate::packages) struct ReleaseTag<'a> {
 
 impl OciRegistries {
     /// The published facts about a release, if there are any. One request, which is not repeated.
-    pub(in crate::packages) fn facts(
+    pub(in crate::packages) fn published_facts(
         &self,
         release: &ReleaseTag<'_>,
         time_limit: Duration,
     ) -> std::result::Result<Option<Envelope>, FactsError> {
         // A name or version that is too long for the registry cannot have been published.
-        let Ok((repository, tag)) = release.resolve() else {
+        let Ok((repository, tag)) = release.repository_and_tag() else {
             return Ok(None);
         };
         let client = self
@@ -61,15 +61,15 @@ impl OciRegistries {
         let answer =
             client.manifest_in_one_attempt(&tag, MANIFEST, MAXIMUM_MANIFEST_BYTES, time_limit);
         match answer {
-            Ok(manifest) => match read(&manifest) {
+            Ok(manifest) => match read_envelope(&manifest) {
                 Ok(envelope) => Ok(Some(envelope)),
-                Err(why) => Err(release.unusable(&why)),
+                Err(why) => Err(release.unusable_error(&why)),
             },
             Err(error) => match error.kind {
                 RequestErrorKind::NotFound => Ok(None),
                 RequestErrorKind::Timeout { .. } => Err(FactsError::Late),
                 RequestErrorKind::TooLarge { .. } | RequestErrorKind::InvalidBody(_) => {
-                    Err(release.unusable(&error.to_string()))
+                    Err(release.unusable_error(&error.to_string()))
                 }
                 RequestErrorKind::Unauthorized { .. } | RequestErrorKind::Credentials(_) => Err(
                     FactsError::Unusable(client.source_error(error, release).into()),
@@ -81,8 +81,8 @@ impl OciRegistries {
         }
     }
 
-    /// Replaces the published facts by the result of `make`, if there is one. Returns whether there
-    /// is.
+    /// Replaces the published facts by the result of `make`, which is passed them if there are any.
+    /// Returns false, and publishes nothing, if `make` returns `None`.
     ///
     /// # Errors
     /// The registry or `make` refuses it.
@@ -91,55 +91,56 @@ impl OciRegistries {
         release: &ReleaseTag<'_>,
         make: impl FnOnce(Option<Envelope>) -> Result<Option<Envelope>>,
     ) -> Result<bool> {
-        let (repository, tag) = release.resolve()?;
+        let (repository, tag) = release.repository_and_tag()?;
         let client = self.client(Access::PullAndPush, repository)?;
         let published = match client.manifest(&tag, MANIFEST) {
             // A manifest that is not an envelope is useless, and is replaced.
-            Ok(manifest) => read(&manifest).ok(),
+            Ok(manifest) => read_envelope(&manifest).ok(),
             Err(error) if error.kind == RequestErrorKind::NotFound => None,
-            Err(error) => return Err(client.not_pushed(error, release)),
+            Err(error) => return Err(client.push_error(error, release)),
         };
         let Some(envelope) = make(published)? else {
             return Ok(false);
         };
         let content = envelope.to_json();
         // The document is in the manifest itself, too, so that readers need one request.
-        let mut layer = manifest::descriptor(ENVELOPE, &Digest::of(&content), content.len() as u64);
+        let mut layer =
+            manifest::descriptor_json(ENVELOPE, &Digest::of(&content), content.len() as u64);
         layer["data"] = BASE64_STANDARD.encode(&content).into();
-        let manifest = manifest::artifact(ARTIFACT, &layer);
+        let manifest = manifest::artifact_manifest(ARTIFACT, &layer);
         if manifest.len() as u64 > MAXIMUM_MANIFEST_BYTES {
-            return Err(release.impossible("there are too many platforms for one document"));
+            return Err(release.impossible_error("there are too many platforms for one document"));
         }
         for blob in [EMPTY_CONTENT, &content] {
             client
                 .push_blob(&Digest::of(blob), Content::Bytes(blob))
-                .map_err(|error| client.not_pushed(error, release))?;
+                .map_err(|error| client.push_error(error, release))?;
         }
         client
             .push_manifest(&tag, MANIFEST, manifest.as_bytes())
-            .map_err(|error| client.not_pushed(error, release))?;
+            .map_err(|error| client.push_error(error, release))?;
         Ok(true)
     }
 }
 
 impl ReleaseTag<'_> {
     /// The provider's repository and the version's tag.
-    fn resolve(&self) -> Result<(OciRepository, ManifestName)> {
+    fn repository_and_tag(&self) -> Result<(OciRepository, ManifestName)> {
         let repository = self.repository.of_provider(self.address);
         let repository = repository
-            .map_err(|_| self.impossible("the name of the repository would be too long"))?;
+            .map_err(|_| self.impossible_error("the name of the repository would be too long"))?;
         let tag = tag_of_version(self.version);
         if tag.len() > LONGEST_TAG {
-            return Err(self.impossible("the version is too long for a tag"));
+            return Err(self.impossible_error("the version is too long for a tag"));
         }
         Ok((repository, ManifestName::Tag(tag)))
     }
 
-    fn unusable(&self, why: &str) -> FactsError {
+    fn unusable_error(&self, why: &str) -> FactsError {
         FactsError::Unusable(unusable(self.address, self.version, why).into())
     }
 
-    fn impossible(&self, why: &str) -> Diagnostics {
+    fn impossible_error(&self, why: &str) -> Diagnostics {
         Diagnostic::error(
             Code::InvalidArgument,
             format!("cannot publish {self}: {why}"),
@@ -150,7 +151,7 @@ impl ReleaseTag<'_> {
 
 /// The envelope in a manifest. The signature covers whatever the manifest's digest covers. An error
 /// is a sentence about the published manifest.
-fn read(manifest: &[u8]) -> std::result::Result<Envelope, String> {
+fn read_envelope(manifest: &[u8]) -> std::result::Result<Envelope, String> {
     let OciManifest {
         artifact_type,
         layers,

@@ -100,12 +100,13 @@ struct PlatformDescriptor {
     os_version: String,
 }
 
-/// Reads a version's index. Entries for something other than a provider's platform are left out,
-/// and so are entries for certain versions of an operating system.
+/// Reads the platforms of a version's index, at least one. Entries for something
+/// other than a provider's platform are left out, and so are entries for certain versions of an
+/// operating system.
 ///
 /// An error continues the name of the index with the problem.
 pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
-    let document = read(bytes)?;
+    let document = read_document(bytes)?;
     let wrong_type = match (document.media_type.as_str(), document.artifact_type.as_str()) {
         (INDEX, PROVIDER) => None,
         (_, MODULE_PACKAGE) => Some("is a module, not a provider".to_owned()),
@@ -120,8 +121,8 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
         return Err(problem);
     }
     let mut targets = Vec::new();
-    let all = document.manifests.unwrap_or_default().0;
-    for descriptor in all
+    let descriptors = document.manifests.unwrap_or_default().0;
+    for descriptor in descriptors
         .into_iter()
         .filter(|descriptor| descriptor.artifact_type == PROVIDER_TARGET)
     {
@@ -140,7 +141,7 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
         }
         // Other texts do not name a platform.
         if let Ok(platform) = format!("{}_{}", platform.os, platform.architecture).parse() {
-            targets.push((platform, descriptor.reference()?));
+            targets.push((platform, descriptor.checked_reference()?));
         }
     }
     if targets.is_empty() {
@@ -153,7 +154,7 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
 /// Reads the manifest of an artifact of this type: the zip archive that it names, which must be
 /// one.
 pub(super) fn read_manifest(bytes: &[u8], artifact_type: &str) -> Result<Reference, String> {
-    let document = read(bytes)?;
+    let document = read_document(bytes)?;
     if document.media_type != MANIFEST {
         return Err(format!(
             "has the media type {}, not {MANIFEST}",
@@ -173,7 +174,7 @@ pub(super) fn read_manifest(bytes: &[u8], artifact_type: &str) -> Result<Referen
         .into_iter()
         .filter(|layer| layer.media_type == ZIP);
     match (archives.next(), archives.next()) {
-        (Some(archive), None) => archive.reference(),
+        (Some(archive), None) => archive.checked_reference(),
         (None, _) => Err(format!("has no layer of the media type {ZIP}")),
         (Some(_), Some(_)) => Err(format!("has several layers of the media type {ZIP}")),
     }
@@ -184,7 +185,7 @@ pub(super) fn read_manifest(bytes: &[u8], artifact_type: &str) -> Result<Referen
 /// An error continues the name of the manifest with the problem.
 pub(super) fn created(bytes: &[u8]) -> Result<Timestamp, String> {
     const NONE: &str = "has no annotation org.opencontainers.image.created";
-    let Some(annotations) = read(bytes)?.annotations else {
+    let Some(annotations) = read_document(bytes)?.annotations else {
         return Err(NONE.to_owned());
     };
     match annotations.created {
@@ -198,23 +199,23 @@ pub(super) fn created(bytes: &[u8]) -> Result<Timestamp, String> {
 }
 
 /// The manifest of an artifact with one layer.
-pub(super) fn artifact(artifact_type: &str, layer: &Value) -> String {
+pub(super) fn artifact_manifest(artifact_type: &str, layer: &Value) -> String {
     json!({
         "schemaVersion": 2,
         "mediaType": MANIFEST,
         "artifactType": artifact_type,
-        "config": descriptor(EMPTY, &Digest::of(EMPTY_CONTENT), EMPTY_CONTENT.len() as u64),
+        "config": descriptor_json(EMPTY, &Digest::of(EMPTY_CONTENT), EMPTY_CONTENT.len() as u64),
         "layers": [layer],
     })
     .to_string()
 }
 
 /// The descriptor of a part in a manifest.
-pub(super) fn descriptor(media_type: &str, digest: &Digest, size: u64) -> Value {
+pub(super) fn descriptor_json(media_type: &str, digest: &Digest, size: u64) -> Value {
     json!({ "mediaType": media_type, "digest": digest.to_string(), "size": size })
 }
 
-fn read(bytes: &[u8]) -> Result<OciManifest, String> {
+fn read_document(bytes: &[u8]) -> Result<OciManifest, String> {
     serde_json::from_slice(bytes).map_err(|error| {
         format!(
             "is not an OCI manifest (line {}, column {})",
@@ -231,7 +232,7 @@ fn quoted(text: &str) -> String {
 }
 
 impl Descriptor {
-    fn reference(&self) -> Result<Reference, String> {
+    fn checked_reference(&self) -> Result<Reference, String> {
         match self.digest.parse() {
             Ok(digest) => Ok(Reference {
                 digest,

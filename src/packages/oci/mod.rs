@@ -76,7 +76,7 @@ impl OciMirror {
 
     /// The versions of a provider. The platforms of a version are not known without its index.
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
-        let client = self.client(address)?;
+        let client = self.repository_client(address)?;
         match client.tags() {
             Ok(Some(tags)) => Ok(tags.iter().filter_map(|tag| version_of_tag(tag)).collect()),
             Ok(None) => {
@@ -98,7 +98,7 @@ impl OciMirror {
         address: &ProviderAddress,
         version: &Version,
     ) -> Result<BTreeSet<Platform>> {
-        let targets = self.read_targets(address, version)?;
+        let targets = self.targets_once(address, version)?;
         Ok(targets
             .iter()
             .map(|(platform, _)| platform.clone())
@@ -109,15 +109,15 @@ impl OciMirror {
     /// its manifest, and not authenticated beyond that.
     pub(super) fn fetch(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
         let package = fetch.package;
-        let client = self.client(&package.address)?;
-        let target = self.target(package)?;
+        let client = self.repository_client(&package.address)?;
+        let reference = self.manifest_reference(package)?;
         let manifest = client.manifest(
-            &ManifestName::Digest(target.digest.clone()),
+            &ManifestName::Digest(reference.digest.clone()),
             manifest::MANIFEST,
         );
         let manifest = manifest.map_err(|error| client.source_error(error, package))?;
         let layer = manifest::read_manifest(&manifest, PROVIDER_TARGET).map_err(|problem| {
-            let problem = format!("{}@{} {problem}", client.repository, target.digest);
+            let problem = format!("{}@{} {problem}", client.repository, reference.digest);
             SourceError::invalid_response(package, problem)
         })?;
         let origin = format!("{}@{}", client.repository, layer.digest);
@@ -136,7 +136,8 @@ impl OciMirror {
         let downloaded = self
             .downloader
             .cached_or_received(fetch, &archive, |hash| {
-                let hashed = client.blob(&layer.digest, Limits::default().archive_bytes, hash);
+                let hashed =
+                    client.download_blob(&layer.digest, Limits::default().archive_bytes, hash);
                 hashed.map_err(|error| client.source_error(error, package))
             })?;
         let digest = downloaded.digest;
@@ -164,9 +165,10 @@ impl OciMirror {
         Ok(fetched)
     }
 
-    /// The manifest of a platform: the only one there is.
-    fn target(&self, package: &PackageId) -> Result<Reference> {
-        let targets = self.read_targets(&package.address, &package.version)?;
+    /// The manifest of the package in the index of its version. An error if several are listed for
+    /// its platform.
+    fn manifest_reference(&self, package: &PackageId) -> Result<Reference> {
+        let targets = self.targets_once(&package.address, &package.version)?;
         let mut fitting = targets
             .iter()
             .filter(|(platform, _)| *platform == package.platform);
@@ -184,10 +186,11 @@ impl OciMirror {
         }
     }
 
-    fn read_targets(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<Targets>> {
+    /// The platforms of a version with their manifests, by its index, which is read once in a run.
+    fn targets_once(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<Targets>> {
         let key = (address.clone(), version.clone());
         self.targets.get_or_compute(&key, || {
-            let client = self.client(address)?;
+            let client = self.repository_client(address)?;
             let tag = tag_of_version(version);
             let index = client.manifest(&ManifestName::Tag(tag.clone()), manifest::ACCEPT_INDEX);
             let index = index.map_err(|error| client.source_error(error, format_args!("{address} {version}")))?;
@@ -201,13 +204,15 @@ impl OciMirror {
         })
     }
 
-    fn client(&self, address: &ProviderAddress) -> Result<RepositoryClient<'_>> {
+    /// A client for the repository of a provider. An error if the template gives it to another one,
+    /// too.
+    fn repository_client(&self, address: &ProviderAddress) -> Result<RepositoryClient<'_>> {
         let repository = self.template.resolve(address)?;
         let owner = self.owners.get_or_compute(&repository, || address.clone());
         if owner != *address {
             return Err(self
                 .template
-                .given_twice(&owner, address, &repository)
+                .given_twice_error(&owner, address, &repository)
                 .into());
         }
         Ok(self.registries.client(Access::Pull, repository)?)

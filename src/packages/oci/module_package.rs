@@ -1,5 +1,6 @@
 //! Packages of modules in OCI registries
-//! (<https://opentofu.org/docs/cli/oci_registries/module-package/>; OpenTofu's `internal/getmodules/oci_getter.go`).
+//! (<https://opentofu.org/docs/cli/oci_registries/module-package/>; OpenTofu's
+//! `internal/getmodules/oci_getter.go`).
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _};
@@ -154,7 +155,7 @@ impl OciRegistries {
         subject: &str,
     ) -> std::result::Result<ModuleManifest, ModulePackageError> {
         let client = self.client(Access::Pull, package.repository.clone())?;
-        let manifest = read(&client, package, subject)?;
+        let manifest = fetch_manifest(&client, package, subject)?;
         manifest::read_manifest(&manifest, MODULE_PACKAGE).map_err(|problem| {
             SourceError::invalid_response(subject, format!("its manifest {problem}"))
         })?;
@@ -177,12 +178,12 @@ impl OciRegistries {
         file: &mut File,
     ) -> std::result::Result<String, ModulePackageError> {
         let client = self.client(Access::Pull, package.repository.clone())?;
-        let manifest = read(&client, package, subject)?;
+        let manifest = fetch_manifest(&client, package, subject)?;
         let layer = manifest::read_manifest(&manifest, MODULE_PACKAGE)
-            .map_err(|problem| invalid_manifest(subject, &problem))?;
+            .map_err(|problem| invalid_manifest_error(subject, &problem))?;
 
         let copied = client
-            .blob(&layer.digest, limit, |body, _| copy(body, file))
+            .download_blob(&layer.digest, limit, |body, _| copy_with_digest(body, file))
             .map_err(|error| client.source_error(error, subject))?;
         let (digest, size) = copied.map_err(|error| {
             SourceError::invalid_response(subject, format!("it cannot be written: {error}"))
@@ -190,21 +191,21 @@ impl OciRegistries {
         // Without this check the registry could send a different archive under the manifest's name.
         if digest != layer.digest.to_string() {
             let problem = "contains a different digest than the archive that the registry sent";
-            return Err(invalid_manifest(subject, problem).into());
+            return Err(invalid_manifest_error(subject, problem).into());
         }
         if size != layer.size {
             let problem = format!(
                 "says that the archive has {} bytes, but it has {size}",
                 layer.size
             );
-            return Err(invalid_manifest(subject, &problem).into());
+            return Err(invalid_manifest_error(subject, &problem).into());
         }
         Ok(Digest::of(&manifest).to_string())
     }
 }
 
 /// Fetches the manifest of a package.
-fn read(
+fn fetch_manifest(
     client: &RepositoryClient<'_>,
     package: &ModulePackage,
     subject: &str,
@@ -218,7 +219,7 @@ fn read(
 }
 
 /// Replaces the content of a file, and returns the digest and the size of the new content.
-fn copy(body: &mut dyn Read, file: &mut File) -> io::Result<(String, u64)> {
+fn copy_with_digest(body: &mut dyn Read, file: &mut File) -> io::Result<(String, u64)> {
     file.rewind()?;
     file.set_len(0)?;
     let size = io::copy(body, file)?;
@@ -245,6 +246,6 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-fn invalid_manifest(subject: &str, problem: &str) -> SourceError {
+fn invalid_manifest_error(subject: &str, problem: &str) -> SourceError {
     SourceError::invalid_response(subject, format!("its manifest {problem}"))
 }

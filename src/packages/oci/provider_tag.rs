@@ -69,7 +69,7 @@ impl<'a> ProviderTag<'a> {
 
     /// The hash and the size of the archive that the index leads to for a platform; none if it
     /// leads to no archive that is there, or to several.
-    pub(crate) fn archive(&self, platform: &Platform) -> Result<Option<(Hash, u64)>> {
+    pub(crate) fn listed_archive(&self, platform: &Platform) -> Result<Option<(Hash, u64)>> {
         let mut fitting = self.targets.iter().filter(|(listed, _)| listed == platform);
         let (Some((_, target)), None) = (fitting.next(), fitting.next()) else {
             return Ok(None);
@@ -80,7 +80,7 @@ impl<'a> ProviderTag<'a> {
         {
             Ok(manifest) => manifest,
             Err(error) if error.kind == RequestErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(self.not_read(error)),
+            Err(error) => return Err(self.read_error(error)),
         };
         let Ok(layer) = manifest::read_manifest(&manifest, PROVIDER_TARGET) else {
             return Ok(None);
@@ -88,7 +88,7 @@ impl<'a> ProviderTag<'a> {
         let is_there = self
             .client
             .has_blob(&layer.digest)
-            .map_err(|error| self.not_read(error))?;
+            .map_err(|error| self.read_error(error))?;
         Ok(is_there.then(|| (layer.digest.as_zh().clone(), layer.size)))
     }
 
@@ -100,8 +100,8 @@ impl<'a> ProviderTag<'a> {
         digest: &PackageDigest,
     ) -> Result<PushedPackage> {
         let archive = Digest::of_archive(&digest.zh);
-        let layer = manifest::descriptor(ZIP, &archive, digest.size);
-        let manifest = manifest::artifact(PROVIDER_TARGET, &layer);
+        let layer = manifest::descriptor_json(ZIP, &archive, digest.size);
+        let manifest = manifest::artifact_manifest(PROVIDER_TARGET, &layer);
         let reference = Reference {
             digest: Digest::of(manifest.as_bytes()),
             size: manifest.len() as u64,
@@ -116,7 +116,7 @@ impl<'a> ProviderTag<'a> {
                 MANIFEST,
                 manifest.as_bytes(),
             )
-            .map_err(|error| self.client.not_pushed(error, self))?;
+            .map_err(|error| self.client.push_error(error, self))?;
         Ok(PushedPackage {
             platform: platform.clone(),
             manifest: reference,
@@ -128,11 +128,11 @@ impl<'a> ProviderTag<'a> {
         let has_blob = self
             .client
             .has_blob(digest)
-            .map_err(|error| self.client.not_pushed(error, self))?;
+            .map_err(|error| self.client.push_error(error, self))?;
         if !has_blob {
             self.client
                 .push_blob(digest, content)
-                .map_err(|error| self.client.not_pushed(error, self))?;
+                .map_err(|error| self.client.push_error(error, self))?;
         }
         Ok(())
     }
@@ -141,7 +141,7 @@ impl<'a> ProviderTag<'a> {
     ///
     /// The index is read again, because another machine may have added something meanwhile;
     /// registries have no way to replace it on a condition.
-    pub(crate) fn list(&self, packages: &[PushedPackage]) -> Result<()> {
+    pub(crate) fn list_in_index(&self, packages: &[PushedPackage]) -> Result<()> {
         let (mut index, _) = self.read_index()?;
         let mut manifests = match index.remove("manifests") {
             Some(Value::Array(manifests)) => manifests,
@@ -161,11 +161,11 @@ impl<'a> ProviderTag<'a> {
             INDEX,
             index.as_bytes(),
         );
-        pushed.map_err(|error| self.client.not_pushed(error, self))
+        pushed.map_err(|error| self.client.push_error(error, self))
     }
 
     /// Reads the published index, as JSON and as its list of packages; both empty if there is no
-    /// tag. The list lacks the entries that are no packages, which [`Self::list`] keeps.
+    /// tag. The list lacks the entries that are no packages, which [`Self::list_in_index`] keeps.
     fn read_index(&self) -> Result<(Map<String, Value>, Targets)> {
         let bytes = match self
             .client
@@ -175,7 +175,7 @@ impl<'a> ProviderTag<'a> {
             Err(error) if error.kind == RequestErrorKind::NotFound => {
                 return Ok((Map::new(), Targets::new()));
             }
-            Err(error) => return Err(self.not_read(error)),
+            Err(error) => return Err(self.read_error(error)),
         };
         parse_index(&bytes).map_err(|problem| {
             let error = Diagnostic::error(
@@ -188,7 +188,7 @@ impl<'a> ProviderTag<'a> {
         })
     }
 
-    fn not_read(&self, error: RequestError) -> Diagnostics {
+    fn read_error(&self, error: RequestError) -> Diagnostics {
         self.client.source_error(error, self).into()
     }
 }
@@ -206,7 +206,7 @@ impl PushedPackage {
             platform: Platform { os, arch },
             manifest: Reference { digest, size },
         } = self;
-        let mut descriptor = manifest::descriptor(MANIFEST, digest, *size);
+        let mut descriptor = manifest::descriptor_json(MANIFEST, digest, *size);
         descriptor["artifactType"] = PROVIDER_TARGET.into();
         descriptor["platform"] = json!({ "os": os, "architecture": arch });
         descriptor

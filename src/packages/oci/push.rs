@@ -29,8 +29,8 @@ impl RepositoryClient<'_> {
     /// Whether a blob is there.
     pub(super) fn has_blob(&self, digest: &Digest) -> Result<bool, RequestError> {
         let url = self.url(&format!("blobs/{digest}"))?;
-        self.repeat(&url, || match self.request(&Method::HEAD, &url, Ok) {
-            // To where it is.
+        self.attempt_with_retries(&url, || match self.request_once(&Method::HEAD, &url, Ok) {
+            // A redirect leads to where it is.
             Err(Failure {
                 kind:
                     RequestErrorKind::Status {
@@ -51,13 +51,14 @@ impl RepositoryClient<'_> {
     ) -> Result<(), RequestError> {
         const MEDIA_TYPE: &str = "application/octet-stream";
         let start = self.url("blobs/uploads/")?;
-        self.repeat(&start, || {
-            let response = self.upload(&Method::POST, &start, MEDIA_TYPE, Content::Bytes(b""))?;
+        self.attempt_with_retries(&start, || {
+            let response =
+                self.upload_once(&Method::POST, &start, MEDIA_TYPE, Content::Bytes(b""))?;
             let mut place = upload_place(&response)?;
             place
                 .query_pairs_mut()
                 .append_pair("digest", &digest.to_string());
-            self.upload(&Method::PUT, &place, MEDIA_TYPE, content)
+            self.upload_once(&Method::PUT, &place, MEDIA_TYPE, content)
                 .map(drop)
         })
     }
@@ -70,15 +71,15 @@ impl RepositoryClient<'_> {
         bytes: &[u8],
     ) -> Result<(), RequestError> {
         let url = self.manifest_url(name)?;
-        self.repeat(&url, || {
-            self.upload(&Method::PUT, &url, media_type, Content::Bytes(bytes))
+        self.attempt_with_retries(&url, || {
+            self.upload_once(&Method::PUT, &url, media_type, Content::Bytes(bytes))
                 .map(drop)
         })
     }
 
     /// The error of an upload. A registry may answer "not found" when the repository does not
     /// exist.
-    pub(super) fn not_pushed(&self, error: RequestError, what: &impl fmt::Display) -> Diagnostics {
+    pub(super) fn push_error(&self, error: RequestError, what: &impl fmt::Display) -> Diagnostics {
         if error.kind == RequestErrorKind::NotFound {
             let message = format!(
                 "cannot publish {what}: {} does not accept it (status 404)",
@@ -91,15 +92,15 @@ impl RepositoryClient<'_> {
         Diagnostics::from(self.source_error(error, what)).map(|error| error.note(note.clone()))
     }
 
-    /// Sends content to a URL. A file may take as long as a download.
-    fn upload(
+    /// Sends content to a URL, in one attempt. A file may take as long as a download.
+    fn upload_once(
         &self,
         method: &Method,
         url: &Url,
         media_type: &str,
         content: Content<'_>,
     ) -> Result<Response, Failure> {
-        self.request(method, url, |request| {
+        self.request_once(method, url, |request| {
             let request = request.header(CONTENT_TYPE, media_type);
             Ok(match content {
                 Content::Bytes(bytes) => request.body(bytes.to_vec()),
@@ -115,25 +116,25 @@ impl RepositoryClient<'_> {
         })
     }
 
-    /// Sends one attempt; `add` completes the request. Redirects are not followed.
-    fn request(
+    /// Makes one attempt; `complete` adds the content to the request. Redirects are not followed.
+    fn request_once(
         &self,
         method: &Method,
         url: &Url,
-        add: impl Fn(RequestBuilder) -> io::Result<RequestBuilder>,
+        complete: impl Fn(RequestBuilder) -> io::Result<RequestBuilder>,
     ) -> Result<Response, Failure> {
-        self.authorized(url, |authorization: Option<&HeaderValue>| {
+        self.answer_challenges(url, |authorization: Option<&HeaderValue>| {
             let request = self
                 .registries
                 .client
                 .request(method.clone(), url.clone())?;
-            let mut request = add(request).map_err(|error| {
-                Failure::lasting(RequestErrorKind::Connection(error.to_string()))
+            let mut request = complete(request).map_err(|error| {
+                Failure::permanent(RequestErrorKind::Connection(error.to_string()))
             })?;
             if let Some(authorization) = authorization {
                 request = request.header(AUTHORIZATION, authorization);
             }
-            self.registries.client.send_once(request)
+            self.registries.client.send_without_redirects(request)
         })
     }
 }
@@ -162,5 +163,5 @@ fn upload_place(response: &Response) -> Result<Url, Failure> {
 }
 
 fn invalid(problem: &str) -> Failure {
-    Failure::lasting(RequestErrorKind::InvalidBody(problem.to_owned()))
+    Failure::permanent(RequestErrorKind::InvalidBody(problem.to_owned()))
 }

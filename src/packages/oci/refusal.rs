@@ -4,7 +4,7 @@
 use reqwest::blocking::Response;
 use serde_json::Value;
 
-use crate::net::{Failure, RequestErrorKind, Retry, after_status, read_whole};
+use crate::net::{Failure, RequestErrorKind, Retry, read_whole, retry_for_status};
 
 /// Longest part of an error's body that is read.
 const MAXIMUM_BYTES: u64 = 64 << 10;
@@ -14,17 +14,20 @@ const LONGEST_CODE: usize = 64;
 
 /// The failure of a request with a response without success. Of its body only the codes of the
 /// specification are kept, because a server may repeat a secret of the request in it.
-pub(super) fn refusal(response: Response, credentials_sent: bool) -> Failure {
+pub(super) fn refusal_failure(response: Response, credentials_sent: bool) -> Failure {
     let status = response.status();
-    let retry = after_status(&response);
+    let retry = retry_for_status(&response);
     let body = read_whole(response, MAXIMUM_BYTES).unwrap_or_default();
     let document: Value = serde_json::from_slice(&body).unwrap_or_default();
     let codes = error_codes(&document);
     Failure {
-        kind: RequestErrorKind::of_status(status, retry.wait(), credentials_sent, || {
-            codes.join(", ")
-        }),
-        retry: retry_of(retry, &codes),
+        kind: RequestErrorKind::of_status(
+            status,
+            retry.requested_pause(),
+            credentials_sent,
+            || codes.join(", "),
+        ),
+        retry: retry_for_codes(retry, &codes),
     }
 }
 
@@ -52,7 +55,7 @@ fn is_code(text: &str) -> bool {
 
 /// Retries if the registry does not find a blob of a manifest: while two machines upload the same
 /// blob, some registries do not have it for a moment.
-fn retry_of(retry: Retry, codes: &[&str]) -> Retry {
+fn retry_for_codes(retry: Retry, codes: &[&str]) -> Retry {
     let is_uploading = codes.contains(&"MANIFEST_BLOB_UNKNOWN");
     if is_uploading && retry == Retry::Never {
         Retry::BackOff
@@ -81,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_manifest_is_pushed_again_while_another_machine_uploads_its_blobs() {
-        let retry = |codes: &[&str]| retry_of(Retry::Never, codes);
+        let retry = |codes: &[&str]| retry_for_codes(Retry::Never, codes);
         assert_eq!(
             retry(&["DIGEST_INVALID", "MANIFEST_BLOB_UNKNOWN"]),
             Retry::BackOff

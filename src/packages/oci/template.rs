@@ -103,7 +103,7 @@ impl RepositoryTemplate {
     }
 
     /// The error about two providers with the same repository.
-    pub(crate) fn given_twice(
+    pub(crate) fn given_twice_error(
         &self,
         owner: &ProviderAddress,
         address: &ProviderAddress,

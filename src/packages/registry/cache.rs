@@ -86,7 +86,7 @@ impl RegistryCache {
     }
 
     /// Keeps the base URL of a host's registry, if it may be kept.
-    pub(super) fn put_service(&self, host: &Hostname, service: Service, url: &Url) {
+    pub(super) fn store_service(&self, host: &Hostname, service: Service, url: &Url) {
         if is_on(url, host) {
             let stored = StoredService {
                 saved: Timestamp::now().as_second(),
@@ -97,7 +97,7 @@ impl RegistryCache {
     }
 
     /// The URLs of SHA256SUMS and its signature.
-    pub(super) fn release(
+    pub(super) fn release_urls(
         &self,
         service: &Origin,
         address: &ProviderAddress,
@@ -114,7 +114,7 @@ impl RegistryCache {
     }
 
     /// Keeps the URLs of SHA256SUMS and its signature, if they may be kept.
-    pub(super) fn put_release(
+    pub(super) fn store_release_urls(
         &self,
         service: &Origin,
         address: &ProviderAddress,
@@ -137,7 +137,7 @@ impl RegistryCache {
         address: &ProviderAddress,
         version: &Version,
     ) -> Option<Sha256Sums> {
-        if is_of_any_host(address) {
+        if has_no_fixed_host(address) {
             return None;
         }
         let stored: StoredSums =
@@ -160,8 +160,8 @@ impl RegistryCache {
     }
 
     /// Adds the sums of a verified SHA256SUMS to the sums from other files: a release may have such
-    /// a document for each platform. The key is that of the last document.
-    pub(super) fn put_sums(
+    /// a document for each platform. The stored signer is that of the last document.
+    pub(super) fn add_sums(
         &self,
         address: &ProviderAddress,
         version: &Version,
@@ -169,7 +169,7 @@ impl RegistryCache {
         authentication: &Authentication,
     ) {
         // The host `localterraform.com` stands for a different one in each root module.
-        if is_of_any_host(address) {
+        if has_no_fixed_host(address) {
             return;
         }
         let earlier = self.sums(address, version);
@@ -231,8 +231,8 @@ impl RegistryCache {
     }
 }
 
-/// Whether an address stands for providers of different hosts in different root modules.
-fn is_of_any_host(address: &ProviderAddress) -> bool {
+/// Whether the host in an address stands for a different one in each root module.
+fn has_no_fixed_host(address: &ProviderAddress) -> bool {
     address.hostname.as_ascii() == HOST_OF_CLOUD
 }
 
@@ -272,7 +272,7 @@ mod tests {
             "http://registry.example.com:8443/v1/",
             "https://other.test:8443/",
         ] {
-            cache.put_service(&host, Service::Providers, &url(elsewhere));
+            cache.store_service(&host, Service::Providers, &url(elsewhere));
             assert_eq!(
                 cache.service(&host, Service::Providers),
                 None,
@@ -280,7 +280,7 @@ mod tests {
             );
         }
         let here = url("https://registry.example.com:8443/v1/");
-        cache.put_service(&host, Service::Providers, &here);
+        cache.store_service(&host, Service::Providers, &here);
         assert_eq!(cache.service(&host, Service::Providers), Some(here));
         assert_eq!(cache.service(&host, Service::Modules), None);
         assert_eq!(
@@ -334,31 +334,31 @@ mod tests {
             "https://me:pw@files.test/S",
             "http://files.test/S",
         ] {
-            cache.put_release(&service, &address, &version, &url(secret), &signature);
+            cache.store_release_urls(&service, &address, &version, &url(secret), &signature);
             assert_eq!(
-                cache.release(&service, &address, &version),
+                cache.release_urls(&service, &address, &version),
                 None,
                 "{secret}"
             );
         }
         let sums = url("https://files.test/SHA256SUMS");
-        cache.put_release(&service, &address, &version, &sums, &signature);
+        cache.store_release_urls(&service, &address, &version, &sums, &signature);
         assert_eq!(
-            cache.release(&service, &address, &version),
+            cache.release_urls(&service, &address, &version),
             Some((sums, signature))
         );
         assert_eq!(
-            cache.release(&service, &address, &"1.0.1".parse().unwrap()),
+            cache.release_urls(&service, &address, &"1.0.1".parse().unwrap()),
             None
         );
         let another = url("https://internal.test/v1/").origin();
         assert_eq!(
-            cache.release(&another, &address, &version),
+            cache.release_urls(&another, &address, &version),
             None,
             "another service has not named it"
         );
         std::fs::write(cache.release_path(&service, &address, &version), "{").unwrap();
-        assert_eq!(cache.release(&service, &address, &version), None);
+        assert_eq!(cache.release_urls(&service, &address, &version), None);
     }
     #[test]
     fn documents_for_each_platform_add_up() {
@@ -380,7 +380,7 @@ mod tests {
             (&replaced, format!("{darwin}{replaced}")),
         ] {
             let sums = Sha256Sums::parse(document.as_bytes());
-            cache.put_sums(&address, &version, &sums, &Authentication::SigningSkipped);
+            cache.add_sums(&address, &version, &sums, &Authentication::SigningSkipped);
             assert_eq!(
                 cache.sums(&address, &version),
                 Some(Sha256Sums::parse(kept.as_bytes()))
@@ -413,7 +413,7 @@ mod tests {
             (&signed, Some(key)),
             (&Authentication::SigningSkipped, None),
         ] {
-            cache.put_sums(&address, &version, &sums, authentication);
+            cache.add_sums(&address, &version, &sums, authentication);
             assert_eq!(cache.signer(&address, &version), signer);
             assert_eq!(cache.sums(&address, &version).unwrap().lines().count(), 2);
         }

@@ -37,9 +37,12 @@ pub(crate) struct Discovery {
     remembered: OnceMap<(Hostname, Service), Option<Url>>,
 }
 
-/// The discovery document of a host, and where it came from in the end: relative URLs in it are
-/// relative to this.
-type DiscoveryDocument = (Url, Services);
+/// The discovery document of a host.
+struct DiscoveryDocument {
+    /// The URL after all redirects: relative URLs in the document are relative to it.
+    url: Url,
+    services: Services,
+}
 
 /// JSON by the names of services. Not all of them are registries.
 type Services = Map<Box<RawValue>, MOST_SERVICES>;
@@ -68,51 +71,51 @@ impl Discovery {
     ///
     /// # Errors
     /// When the host offers none, or cannot be asked.
-    pub(crate) fn service(&self, host: &Hostname, service: Service) -> Result<Url> {
-        let host = &self.contacted(host, service)?;
+    pub(crate) fn registry_url(&self, host: &Hostname, service: Service) -> Result<Url> {
+        let host = &self.host_to_contact(host, service)?;
         // A host that was asked in this run may have moved since the earlier one.
         let earlier = self
             .discovered
             .get(&(host.clone(), service))
-            .or_else(|| self.remembered(host, service).map(Ok));
-        earlier.unwrap_or_else(|| self.discovered(host, service))
+            .or_else(|| self.url_from_earlier_run(host, service).map(Ok));
+        earlier.unwrap_or_else(|| self.discovered_url(host, service))
     }
 
     /// The host to contact for a host in an address. A `host` block for `localterraform.com`
     /// applies where the root modules do not determine it.
-    pub(crate) fn contacted(&self, host: &Hostname, service: Service) -> Result<Hostname> {
+    pub(crate) fn host_to_contact(&self, host: &Hostname, service: Service) -> Result<Hostname> {
         match self.cloud_hosts.resolve(host) {
             Ok(contacted) => Ok(contacted),
             Err(_) if self.hosts.contains_key(host) => Ok(host.clone()),
-            Err(why) => Err(Query::new(host, service)?.of_cloud(why).into()),
+            Err(why) => Err(Query::new(host, service)?.cloud_host_error(why).into()),
         }
     }
 
     /// Requests a document of a host's registry with `get`, which is given its URL and the host
     /// whose token is sent along. Returns the URL, too. If the registry is only known from an
     /// earlier run and the request fails, it is repeated where discovery finds the registry now.
-    pub(crate) fn ask<T>(
+    pub(crate) fn request_from_registry<T>(
         &self,
         host: &Hostname,
         service: Service,
         path: &str,
         get: impl Fn(&Url, Option<&Hostname>) -> std::result::Result<T, RequestError>,
     ) -> Result<(Url, std::result::Result<T, RequestError>)> {
-        let host = &self.contacted(host, service)?;
-        let mut base = self.service(host, service)?;
-        let mut is_repeated = false;
+        let host = &self.host_to_contact(host, service)?;
+        let mut base = self.registry_url(host, service)?;
+        let mut has_moved = false;
         loop {
             let url = service.endpoint(&base, host, path)?;
             let answer = get(&url, self.credentials_of(host, &url).as_ref());
             // The registry may have moved since an earlier run.
             if answer.is_err()
-                && !is_repeated
-                && self.remembered(host, service).is_some()
-                && let Ok(moved) = self.discovered(host, service)
+                && !has_moved
+                && self.url_from_earlier_run(host, service).is_some()
+                && let Ok(moved) = self.discovered_url(host, service)
                 && moved != base
             {
                 base = moved;
-                is_repeated = true;
+                has_moved = true;
                 continue;
             }
             return Ok((url, answer));
@@ -129,11 +132,12 @@ impl Discovery {
         };
         let own = well_known(&host).ok()?.origin();
         let said_elsewhere =
-            matches!(self.documents.get(&host), Some(Ok(document)) if document.0.origin() != own);
+            matches!(self.documents.get(&host), Some(Ok(document)) if document.url.origin() != own);
         (!said_elsewhere || url.origin() == own).then_some(host)
     }
 
-    fn remembered(&self, host: &Hostname, service: Service) -> Option<Url> {
+    /// The base URL of a host's registry as an earlier run found it, if it is known.
+    fn url_from_earlier_run(&self, host: &Hostname, service: Service) -> Option<Url> {
         let cache = self.cache_for(host)?;
         self.remembered
             .get_or_compute(&(host.clone(), service), || {
@@ -145,12 +149,13 @@ impl Discovery {
             })
     }
 
-    fn discovered(&self, host: &Hostname, service: Service) -> Result<Url> {
+    /// The base URL of a host's registry by discovery, once in a run.
+    fn discovered_url(&self, host: &Hostname, service: Service) -> Result<Url> {
         self.discovered
             .get_or_compute(&(host.clone(), service), || {
-                let found = self.discover(host, service)?;
+                let found = self.discover_url(host, service)?;
                 if let Some(cache) = self.cache_for(host) {
-                    cache.put_service(host, service, &found);
+                    cache.store_service(host, service, &found);
                 }
                 Ok(found)
             })
@@ -165,26 +170,26 @@ impl Discovery {
         }
     }
 
-    fn discover(&self, host: &Hostname, service: Service) -> Result<Url> {
+    fn discover_url(&self, host: &Hostname, service: Service) -> Result<Url> {
         let query = Query::new(host, service)?;
-        let Some(Offer { url, base }) = self.offer(&query)? else {
+        let Some(Offer { url, base }) = self.find_offer(&query)? else {
             let why = format!("{} offers no {} registry", query.url, service.content());
-            return Err(query.failed(&why).into());
+            return Err(query.error(&why).into());
         };
         let mut registry = match base.join(&url) {
             Ok(registry) => registry,
-            Err(error) => return Err(query.invalid(&error.to_string())),
+            Err(error) => return Err(query.invalid_document_error(&error.to_string())),
         };
         if !registry.username().is_empty() || registry.password().is_some() {
-            return Err(query.invalid("the URL must not contain a user name"));
+            return Err(query.invalid_document_error("the URL must not contain a user name"));
         }
         registry.set_fragment(None);
         Ok(registry)
     }
 
     /// Returns where a host has a registry according to the CLI configuration, or else to its
-    /// document.
-    fn offer(&self, query: &Query<'_>) -> Result<Option<Offer>> {
+    /// document; `None` if it offers none, or has no document.
+    fn find_offer(&self, query: &Query<'_>) -> Result<Option<Offer>> {
         let name = query.service.name();
         // A `host` block replaces discovery, even if it does not list the service.
         if let Some(services) = self.hosts.get(query.host) {
@@ -197,19 +202,19 @@ impl Discovery {
         let document = match self.request_document(query.host, &query.url) {
             Ok(document) => document,
             Err(error) if error.kind == RequestErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error.into_diagnostic(&query.what())),
+            Err(error) => return Err(error.into_diagnostic(&query.wanted())),
         };
-        let (base, services) = &*document;
+        let DiscoveryDocument { url, services } = &*document;
         let Some(json) = services.0.get(name) else {
             return Ok(None);
         };
         match serde_json::from_str::<Option<String>>(json.get()) {
-            Ok(Some(url)) => Ok(Some(Offer {
-                url,
-                base: base.clone(),
+            Ok(Some(offered)) => Ok(Some(Offer {
+                url: offered,
+                base: url.clone(),
             })),
             Ok(None) => Ok(None),
-            Err(_) => Err(query.invalid("it is not a string")),
+            Err(_) => Err(query.invalid_document_error("it is not a string")),
         }
     }
 
@@ -236,11 +241,15 @@ impl Discovery {
                     }
                     check_media_type(&document.headers)?;
                     let services: Services = decode_json(&document)?;
-                    let members = services.0.iter();
-                    let size = members
-                        .map(|(name, value)| MEMBER + name.len() + value.get().len())
-                        .sum();
-                    Ok((Arc::new((document.url, services)), size))
+                    let mut memory = 0;
+                    for (name, value) in &services.0 {
+                        memory += MEMBER + name.len() + value.get().len();
+                    }
+                    let discovered = DiscoveryDocument {
+                        url: document.url,
+                        services,
+                    };
+                    Ok((Arc::new(discovered), memory))
                 },
             )
         })
@@ -266,21 +275,21 @@ impl<'a> Query<'a> {
     fn new(host: &'a Hostname, service: Service) -> Result<Self> {
         match well_known(host) {
             Ok(url) => Ok(Self { host, service, url }),
-            Err(why) => Err(failed(host, service, &why).into()),
+            Err(why) => Err(discovery_error(host, service, &why).into()),
         }
     }
 
-    fn what(&self) -> String {
-        what(self.host, self.service)
+    fn wanted(&self) -> String {
+        wanted_content(self.host, self.service)
     }
 
-    fn failed(&self, why: &str) -> Diagnostic {
-        failed(self.host, self.service, why)
+    fn error(&self, why: &str) -> Diagnostic {
+        discovery_error(self.host, self.service, why)
     }
 
     /// The error for the name that stands for a host that is not known here.
-    fn of_cloud(&self, why: Unresolved) -> Diagnostic {
-        let error = self.failed(&why.to_string());
+    fn cloud_host_error(&self, why: Unresolved) -> Diagnostic {
+        let error = self.error(&why.to_string());
         if why == Unresolved::Several {
             return error.help("run the command for each of these root modules alone");
         }
@@ -294,22 +303,22 @@ impl<'a> Query<'a> {
     }
 
     /// The error for a document that is not as it must be.
-    fn invalid(&self, why: &str) -> Diagnostics {
+    fn invalid_document_error(&self, why: &str) -> Diagnostics {
         let error = RequestError {
             url: (&self.url).into(),
             kind: RequestErrorKind::InvalidBody(format!("{}: {why}", self.service.name())),
             credentials_of: Some(self.host.clone()),
         };
-        error.into_diagnostic(&self.what())
+        error.into_diagnostic(&self.wanted())
     }
 }
 
-fn what(host: &Hostname, service: Service) -> String {
+fn wanted_content(host: &Hostname, service: Service) -> String {
     format!("{}s from {host}", service.content())
 }
 
-fn failed(host: &Hostname, service: Service, why: &str) -> Diagnostic {
-    let message = format!("cannot get {}: {why}", what(host, service));
+fn discovery_error(host: &Hostname, service: Service, why: &str) -> Diagnostic {
+    let message = format!("cannot get {}: {why}", wanted_content(host, service));
     Diagnostic::error(Code::RequestFailed, message)
 }
 
@@ -384,7 +393,9 @@ mod tests {
 
     fn error_for(handler: impl Fn(&Request) -> Response + Send + Sync + 'static) -> String {
         let (_server, discovery, name) = start(handler);
-        discovery.service(&name, Service::Providers).unwrap_err()[0]
+        discovery
+            .registry_url(&name, Service::Providers)
+            .unwrap_err()[0]
             .message
             .clone()
     }
@@ -399,7 +410,7 @@ mod tests {
             _ => Response::new(500, ""),
         });
         assert_eq!(
-            discovery.service(&name, Service::Providers).unwrap(),
+            discovery.registry_url(&name, Service::Providers).unwrap(),
             server.url("localhost", "/moved/providers/")
         );
     }
@@ -419,7 +430,7 @@ mod tests {
         let client = Client::new(settings, |_| Ok(None)).unwrap();
         let discovery = Discovery::new(client, BTreeMap::new(), CloudHosts::default(), None);
         let name = host(&format!("localhost:{}", own.address().port()));
-        let service = discovery.service(&name, Service::Providers).unwrap();
+        let service = discovery.registry_url(&name, Service::Providers).unwrap();
         assert_eq!(service, elsewhere.url("localhost", "/v1/"));
         assert_eq!(discovery.credentials_of(&name, &service), None);
         assert_eq!(
@@ -432,7 +443,7 @@ mod tests {
         let document = format!(r#"{{"providers.v1": "{artifacts}"}}"#);
         let (_server, discovery, name) = start(move |_| json(document.clone()));
         assert_eq!(
-            discovery.service(&name, Service::Providers).unwrap(),
+            discovery.registry_url(&name, Service::Providers).unwrap(),
             artifacts
         );
         assert_eq!(discovery.credentials_of(&name, &artifacts), Some(name));
@@ -500,7 +511,9 @@ mod tests {
             );
         }
         let (server, discovery, name) = start(|_| Response::new(503, "no"));
-        let error = discovery.service(&name, Service::Providers).unwrap_err();
+        let error = discovery
+            .registry_url(&name, Service::Providers)
+            .unwrap_err();
         assert!(
             error[0].message.ends_with("answered with status 503: no"),
             "{error}"
@@ -512,7 +525,7 @@ mod tests {
     fn a_service_without_encryption_is_not_asked() {
         let (_server, discovery, name) =
             start(|_| json(r#"{"providers.v1": "http://127.0.0.1:1/"}"#));
-        let service = discovery.service(&name, Service::Providers).unwrap();
+        let service = discovery.registry_url(&name, Service::Providers).unwrap();
         let error = discovery
             .client
             .get(&service, Some(&name), 10, Purpose::Metadata)
@@ -527,7 +540,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     assert_eq!(
-                        discovery.service(&name, Service::Providers).unwrap(),
+                        discovery.registry_url(&name, Service::Providers).unwrap(),
                         server.url("localhost", "/v1/")
                     );
                 });
@@ -541,11 +554,11 @@ mod tests {
         let (server, discovery, name) =
             start(|_| json(r#"{"providers.v1": "/p/", "modules.v1": "/m/"}"#));
         assert_eq!(
-            discovery.service(&name, Service::Modules).unwrap(),
+            discovery.registry_url(&name, Service::Modules).unwrap(),
             server.url("localhost", "/m/")
         );
         assert_eq!(
-            discovery.service(&name, Service::Providers).unwrap(),
+            discovery.registry_url(&name, Service::Providers).unwrap(),
             server.url("localhost", "/p/")
         );
         assert_eq!(server.requests().len(), 1);
@@ -560,12 +573,15 @@ mod tests {
             server.url("localhost", "/v1/"),
             server.url("localhost", "/v2/"),
         );
-        cache.put_service(&name, Service::Providers, &old);
+        cache.store_service(&name, Service::Providers, &old);
         let discovery = Discovery {
             cache: Some(cache.clone()),
             ..discovery
         };
-        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), old);
+        assert_eq!(
+            discovery.registry_url(&name, Service::Providers).unwrap(),
+            old
+        );
         assert!(server.requests().is_empty());
         let ask = || {
             let asked = Mutex::new(Vec::new());
@@ -582,7 +598,9 @@ mod tests {
                     Err(failure)
                 }
             };
-            let (url, answer) = discovery.ask(&name, Service::Providers, "a", get).unwrap();
+            let (url, answer) = discovery
+                .request_from_registry(&name, Service::Providers, "a", get)
+                .unwrap();
             assert_eq!((url, answer), (new.join("a").unwrap(), Ok(())));
             asked.into_inner().unwrap()
         };
@@ -602,7 +620,7 @@ mod tests {
                 .collect();
             let hosts = BTreeMap::from([(host("h.test"), services)]);
             Discovery::new(discovery.client.clone(), hosts, CloudHosts::default(), None)
-                .service(&host("h.test"), Service::Providers)
+                .registry_url(&host("h.test"), Service::Providers)
         };
         assert_eq!(
             with(&[("providers.v1", "http://127.0.0.1:1/p/")])
@@ -626,7 +644,7 @@ mod tests {
     fn a_name_that_cannot_be_in_a_url_is_an_error() {
         let (_server, discovery, _) = start(|_| json(""));
         let error = discovery
-            .service(&host("1.2.3.4.5"), Service::Providers)
+            .registry_url(&host("1.2.3.4.5"), Service::Providers)
             .unwrap_err();
         assert!(
             error[0]

@@ -83,13 +83,14 @@ struct ConfirmedReport {
 }
 
 impl Release {
-    fn check(
+    /// Checks a package against the reports. `shasum` is the text that the registry sent.
+    fn check_package(
         &self,
         platform: &Platform,
         shasum: &str,
         digest: &PackageDigest,
     ) -> std::result::Result<(), String> {
-        check(&self.reports, platform, shasum, digest)
+        check_against_reports(&self.reports, platform, shasum, digest)
     }
 }
 
@@ -127,8 +128,8 @@ impl Registry {
         &self,
         fetch: &Fetch<'_>,
     ) -> Result<(Fetched, HashesByPlatform)> {
-        let proof = self.proof(fetch)?;
-        Ok(self.fetched(fetch.package, proof))
+        let proof = self.cheapest_proof(fetch)?;
+        Ok(self.fetched_with_reports(fetch.package, proof))
     }
 
     /// The cheapest proof of a package's hashes:
@@ -139,7 +140,7 @@ impl Registry {
     /// 4. the archive.
     ///
     /// SHA256SUMS must list each of them. An archive that goes to a file is downloaded in any case.
-    fn proof(&self, fetch: &Fetch<'_>) -> Result<Proof> {
+    fn cheapest_proof(&self, fetch: &Fetch<'_>) -> Result<Proof> {
         let package = fetch.package;
         if fetch.archive_file.is_some() {
             let metadata = self.protocol.metadata(package)?;
@@ -149,7 +150,7 @@ impl Registry {
         if let Some(proof) = self.proof_by_earlier_run(package) {
             return Ok(proof);
         }
-        let metadata = self.metadata(package)?;
+        let metadata = self.metadata_with_facts(package)?;
         if self.trusts_reports
             && let Some(proof) = self.proof_by_report(&metadata)?
         {
@@ -170,23 +171,25 @@ impl Registry {
         // download.
         let received = std::thread::scope(|scope| {
             scope.spawn(|| {
-                if self.releases.get(metadata).is_err() {
+                if self.releases.verified_sums(metadata).is_err() {
                     is_refused.store(true, Ordering::Relaxed);
                 }
             });
-            self.receive(metadata, fetch, &zh, &is_refused)
+            self.shared_or_downloaded(metadata, fetch, &zh, &is_refused)
         });
 
         // A release that is refused outranks a package that could not be downloaded.
-        self.releases.get(metadata)?.confirm(metadata)?;
-        let release = self.release(metadata)?;
+        self.releases
+            .verified_sums(metadata)?
+            .confirmed_zh(metadata)?;
+        let release = self.verified_release(metadata)?;
         let Downloaded {
             digest,
             transferred,
             is_shared,
         } = received?;
         release
-            .check(&package.platform, shasum, &digest)
+            .check_package(&package.platform, shasum, &digest)
             .map_err(|error| SourceError::not_authentic(package, error))?;
         // The cache contains only hashes computed here: a different project may not trust the same
         // keys.
@@ -204,7 +207,7 @@ impl Registry {
 
     /// The hashes of a package: from shared facts, or of its archive, which is downloaded until
     /// `is_refused`.
-    fn receive(
+    fn shared_or_downloaded(
         &self,
         metadata: &Metadata,
         fetch: &Fetch<'_>,
@@ -212,7 +215,7 @@ impl Registry {
         is_refused: &AtomicBool,
     ) -> Result<Downloaded> {
         if fetch.archive_file.is_none()
-            && let Some(digest) = self.shared(metadata, zh)
+            && let Some(digest) = self.shared_digest(metadata, zh)
         {
             return Ok(Downloaded {
                 digest,
@@ -221,7 +224,7 @@ impl Registry {
             });
         }
 
-        let url = metadata.url(&metadata.response.download_url)?;
+        let url = metadata.absolute_url(&metadata.response.download_url)?;
         // Reports that cannot be read are an error once SHA256SUMS is verified.
         let reports = metadata.reports(self.policy.dialect).unwrap_or_default();
         let report = reports.get(&metadata.package.platform.to_string());
@@ -238,16 +241,16 @@ impl Registry {
     }
 
     /// The verified release of a package, with the registry's reports.
-    fn release(&self, metadata: &Metadata) -> Result<Release> {
+    fn verified_release(&self, metadata: &Metadata) -> Result<Release> {
         Ok(Release {
-            signed: self.releases.get(metadata)?,
+            signed: self.releases.verified_sums(metadata)?,
             reports: metadata.reports(self.policy.dialect)?,
         })
     }
 
-    /// The metadata of a package. If the package may have to be downloaded, requests the shared
-    /// facts at the same time.
-    fn metadata(&self, package: &PackageId) -> Result<Arc<Metadata>> {
+    /// The metadata of a package. If the package may have to be downloaded, the shared facts about
+    /// it are requested at the same time, and kept.
+    fn metadata_with_facts(&self, package: &PackageId) -> Result<Arc<Metadata>> {
         std::thread::scope(|scope| {
             if let Some((facts, _)) = &self.facts
                 && self.downloader.cached_digest(package).is_none()
@@ -261,7 +264,7 @@ impl Registry {
     /// The shared facts about a package that is not in the cache. Like a download they are used
     /// only if SHA256SUMS lists the `zh:`. Facts that contradict the registry's report are not
     /// used: the package itself decides.
-    fn shared(&self, metadata: &Metadata, zh: &Hash) -> Option<PackageDigest> {
+    fn shared_digest(&self, metadata: &Metadata, zh: &Hash) -> Option<PackageDigest> {
         let Metadata {
             package, response, ..
         } = metadata;
@@ -273,7 +276,7 @@ impl Registry {
         }
         let digest = facts.digest(package, zh, keys)?;
         let reports = metadata.reports(self.policy.dialect).ok()?;
-        check(&reports, &package.platform, &response.shasum, &digest).ok()?;
+        check_against_reports(&reports, &package.platform, &response.shasum, &digest).ok()?;
         facts.count_use();
         Some(digest)
     }
@@ -284,9 +287,12 @@ impl Registry {
         let Metadata {
             package, response, ..
         } = metadata;
-        let zh = self.releases.get(metadata)?.confirm(metadata)?;
-        let release = self.release(metadata)?;
-        let h1 = packages::authenticated(
+        let zh = self
+            .releases
+            .verified_sums(metadata)?
+            .confirmed_zh(metadata)?;
+        let release = self.verified_release(metadata)?;
+        let h1 = packages::reported_h1_to_record(
             &release.reports,
             &package.platform,
             &response.shasum,
@@ -309,11 +315,12 @@ impl Registry {
         }))
     }
 
-    /// The hashes of a package that an earlier run has verified. Its metadata is not needed: the
+    /// The hashes of a package that an earlier run has verified, if its metadata is not needed: the
     /// SHA256SUMS that another platform's metadata names shows whether the package is still
-    /// published.
-    fn remembered(&self, package: &PackageId) -> Option<PackageDigest> {
-        if self.trusts_reports || !self.is_known(package) {
+    /// published. There are none for the platform that the run requests first, or if the user
+    /// trusts the registry's reports.
+    fn verified_before(&self, package: &PackageId) -> Option<PackageDigest> {
+        if self.trusts_reports || !self.is_release_known(package) {
             return None;
         }
         let digest = self.downloader.cached_digest(package)?;
@@ -324,12 +331,12 @@ impl Registry {
     }
 
     /// Whether an earlier run has seen the release of a package.
-    fn is_known(&self, package: &PackageId) -> bool {
+    fn is_release_known(&self, package: &PackageId) -> bool {
         let PackageId {
             address, version, ..
         } = package;
-        match self.protocol.origin(&address.hostname) {
-            Ok(service) => self.releases.is_known(&service, address, version),
+        match self.protocol.registry_origin(&address.hostname) {
+            Ok(service) => self.releases.was_seen_before(&service, address, version),
             Err(_) => false,
         }
     }
@@ -347,17 +354,17 @@ impl Registry {
 
     /// The proof by an earlier run, if the published release contains the package.
     fn proof_by_earlier_run(&self, package: &PackageId) -> Option<Proof> {
-        let digest = self.remembered(package)?;
-        let first = PackageId {
+        let digest = self.verified_before(package)?;
+        let first_asked = PackageId {
             platform: self.first_platform(package),
             ..package.clone()
         };
         // The metadata of one platform lead to SHA256SUMS, which lists the packages of all.
-        let metadata = self.protocol.metadata(&first).ok()?;
-        let release = self.release(&metadata).ok()?;
+        let metadata = self.protocol.metadata(&first_asked).ok()?;
+        let release = self.verified_release(&metadata).ok()?;
         // The registry may report a different package now.
         release
-            .check(&package.platform, digest.zh.value(), &digest)
+            .check_package(&package.platform, digest.zh.value(), &digest)
             .ok()?;
         // An earlier run may have seen a release that was replaced since.
         if !release.signed.sums.packages().any(|zh| zh == digest.zh) {
@@ -373,7 +380,11 @@ impl Registry {
     }
 
     /// A package with proven hashes, and the `h1:` that the registry reports for its release.
-    fn fetched(&self, package: &PackageId, proof: Proof) -> (Fetched, HashesByPlatform) {
+    fn fetched_with_reports(
+        &self,
+        package: &PackageId,
+        proof: Proof,
+    ) -> (Fetched, HashesByPlatform) {
         let Proof {
             release: Release { signed, reports },
             h1,
@@ -382,11 +393,11 @@ impl Registry {
             downloaded,
         } = proof;
         hashes.extend(signed.sums.dispositions());
-        let mut warnings = signed.warnings(package);
+        let mut warnings = signed.expiry_warnings(package);
         // As in OpenTofu: reports without a signature are believed of its own registry only.
         if package.address.hostname.is_default_of(self.policy.dialect) {
             let reported = packages::reported(&reports);
-            warnings.extend(unlisted(package, &reported, &signed.sums));
+            warnings.extend(unlisted_warning(package, &reported, &signed.sums));
             hashes.add(HashDisposition::ReportedByRegistry, reported);
         }
         let fetched = Fetched {
@@ -404,18 +415,20 @@ impl Registry {
     /// The `zh:` of a package in the verified SHA256SUMS; the package is not fetched.
     pub(super) fn listed_zh(&self, package: &PackageId) -> Result<Hash> {
         let metadata = self.protocol.metadata(package)?;
-        self.releases.get(&metadata)?.confirm(&metadata)
+        self.releases
+            .verified_sums(&metadata)?
+            .confirmed_zh(&metadata)
     }
 
     /// Returns what is known of a published version without fetching a package: the signed hashes,
     /// and the `h1:` that the registry reports.
     pub(super) fn published(&self, package: &PackageId) -> Result<Published> {
         let metadata = self.protocol.metadata(package)?;
-        let signed = self.releases.get(&metadata)?;
+        let signed = self.releases.verified_sums(&metadata)?;
         let mut published = Published::of(
             &signed.sums,
             signed.authentication.clone(),
-            signed.warnings(package),
+            signed.expiry_warnings(package),
         );
         let reports = metadata.reports(self.policy.dialect)?;
         for report in reports.values() {
@@ -435,23 +448,24 @@ impl Registry {
     /// The time of the last change of the SHA256SUMS of a package, if its server sends it.
     pub(super) fn sums_modified(&self, package: &PackageId) -> Result<Option<Timestamp>> {
         let metadata = self.protocol.metadata(package)?;
-        Ok(self.releases.get(&metadata)?.last_modified)
+        Ok(self.releases.verified_sums(&metadata)?.last_modified)
     }
 
     /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they
     /// are still there.
     pub(super) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
-        if let Ok(service) = self.protocol.origin(&address.hostname) {
-            self.releases.prepare(&service, address, version);
+        if let Ok(service) = self.protocol.registry_origin(&address.hostname) {
+            self.releases
+                .prefetch_from_known_urls(&service, address, version);
         }
     }
 
     /// Fetches the signed facts about a package.
     pub(super) fn prepare(&self, package: &PackageId) {
-        if self.remembered(package).is_none()
-            && let Ok(metadata) = self.metadata(package)
+        if self.verified_before(package).is_none()
+            && let Ok(metadata) = self.metadata_with_facts(package)
         {
-            drop(self.releases.get(&metadata));
+            drop(self.releases.verified_sums(&metadata));
         }
     }
 }
@@ -492,18 +506,18 @@ fn confirmed_report(report: &PackageReport, sums: &BTreeSet<Hash>) -> Option<Con
 }
 
 /// Checks a package against the registry's reports. `shasum` is the text that the registry sent.
-fn check(
+fn check_against_reports(
     reports: &Reports,
     platform: &Platform,
     shasum: &str,
     digest: &PackageDigest,
 ) -> std::result::Result<(), String> {
-    packages::check(reports, platform, shasum, digest.size, &digest.h1)
+    packages::check_report(reports, platform, shasum, digest.size, &digest.h1)
 }
 
 /// A warning about `zh:` that a registry reports and SHA256SUMS does not list. They are recorded,
 /// as OpenTofu does.
-fn unlisted(
+fn unlisted_warning(
     package: &PackageId,
     reported: &BTreeSet<Hash>,
     sums: &Sha256Sums,

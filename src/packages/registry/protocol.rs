@@ -18,7 +18,7 @@ use crate::packages::archive::PackageId;
 use crate::packages::authentication::packages::reported;
 use crate::packages::authentication::{OpenPgpKey, PackageReport};
 use crate::packages::available::{
-    AvailableVersion, AvailableVersions, LONGEST_VERSION, Platforms, unsupported,
+    AvailableVersion, AvailableVersions, LONGEST_VERSION, Platforms, unsupported_protocols,
 };
 use crate::packages::error::{Result, SourceError};
 use crate::provider::{Dialect, Hash, Hostname, ProviderAddress, Version};
@@ -72,19 +72,19 @@ impl Protocol {
         }
     }
 
-    /// Address of the registry of a host.
-    pub(super) fn origin(&self, host: &Hostname) -> Result<Origin> {
-        let service = self.discovery.service(host, Service::Providers)?;
+    /// Origin of the URL of a host's registry.
+    pub(super) fn registry_origin(&self, host: &Hostname) -> Result<Origin> {
+        let service = self.discovery.registry_url(host, Service::Providers)?;
         Ok(service.origin())
     }
 
     /// Requests the versions of a provider ("List Available Versions" in the protocol).
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
-        let Answer { asked, result } = self.ask(
+        let Answer { asked, result } = self.request(
             address,
             "versions",
             MAXIMUM_VERSIONS_BYTES,
-            |list: VersionList| list.available().with_weight(),
+            |list: VersionList| list.into_available().with_weight(),
         )?;
         match result {
             Ok((_, versions)) => Ok(versions),
@@ -103,7 +103,7 @@ impl Protocol {
         }
     }
 
-    /// "Find a Provider Package".
+    /// The metadata of a package ("Find a Provider Package" in the protocol), once in a run.
     pub(super) fn metadata(&self, package: &PackageId) -> Result<Arc<Metadata>> {
         self.metadata
             .get_or_compute(package, || self.fetch_metadata(package).map(Arc::new))
@@ -118,7 +118,7 @@ impl Protocol {
             platform,
         } = package.clone();
         let path = format!("{version}/download/{}/{}", platform.os, platform.arch);
-        let Answer { asked, result } = self.ask(
+        let Answer { asked, result } = self.request(
             &address,
             &path,
             MAXIMUM_METADATA_BYTES,
@@ -139,16 +139,16 @@ impl Protocol {
             );
             return Err(SourceError::invalid_response(package, problem));
         }
-        let protocols = response
-            .protocols
-            .as_ref()
-            .map_or(&[][..], |protocols| &protocols.0);
-        if let Some(protocols) = unsupported(protocols) {
+        let protocols = match &response.protocols {
+            Some(protocols) => protocols.0.as_slice(),
+            None => &[],
+        };
+        if let Some(protocols) = unsupported_protocols(protocols) {
             return Err(SourceError::unsupported_protocol(
                 &address, &version, &protocols,
             ));
         }
-        let service = self.origin(&address.hostname)?;
+        let service = self.registry_origin(&address.hostname)?;
         Ok(Metadata {
             package: package.clone(),
             response,
@@ -159,7 +159,7 @@ impl Protocol {
 
     /// Sends a request to one of a provider's endpoints. `convert` is passed to
     /// [`Client::get_json`].
-    fn ask<J: DeserializeOwned, T>(
+    fn request<J: DeserializeOwned, T>(
         &self,
         address: &ProviderAddress,
         path: &str,
@@ -167,11 +167,12 @@ impl Protocol {
         convert: impl Fn(J) -> (T, usize),
     ) -> Result<Answer<T>> {
         let path = format!("{}/{}/{path}", address.namespace, address.name);
-        let (url, result) =
-            self.discovery
-                .ask(&address.hostname, Service::Providers, &path, |url, host| {
-                    self.client.get_json(url, host, limit, &convert)
-                })?;
+        let (url, result) = self.discovery.request_from_registry(
+            &address.hostname,
+            Service::Providers,
+            &path,
+            |url, host| self.client.get_json(url, host, limit, &convert),
+        )?;
         Ok(Answer {
             asked: SafeUrl::from(url).to_string(),
             result,
@@ -180,8 +181,8 @@ impl Protocol {
 }
 
 impl Metadata {
-    /// A URL in the response.
-    pub(super) fn url(&self, reference: &str) -> Result<Url> {
+    /// The absolute URL of a URL in the response.
+    pub(super) fn absolute_url(&self, reference: &str) -> Result<Url> {
         self.base.join(reference).map_err(|error| {
             SourceError::invalid_response(
                 &self.package,
@@ -279,7 +280,7 @@ impl PackageResponse {
 
 /// The versions in an answer to "list available versions".
 pub fn read_versions(answer: &[u8]) -> serde_json::Result<AvailableVersions> {
-    serde_json::from_slice(answer).map(VersionList::available)
+    serde_json::from_slice(answer).map(VersionList::into_available)
 }
 
 /// The hashes of packages in an answer to "find a provider package"; none if it cannot be read.
@@ -309,7 +310,7 @@ fn read_reports(
 impl VersionList {
     /// The versions in the answer. A version that is listed again has the platforms of all its
     /// entries, and the protocols of the last, as in OpenTofu and Terraform.
-    fn available(self) -> AvailableVersions {
+    fn into_available(self) -> AvailableVersions {
         let mut versions = BTreeMap::new();
         for entry in self.versions.0 {
             // Unreadable versions are skipped, as if the registry had not listed them.
@@ -327,7 +328,9 @@ impl VersionList {
                     .iter()
                     .chain(entry.platforms.iter())
                     .collect(),
-                unsupported_protocols: unsupported(&entry.protocols.unwrap_or_default().0),
+                unsupported_protocols: unsupported_protocols(
+                    &entry.protocols.unwrap_or_default().0,
+                ),
             };
         }
 

@@ -72,33 +72,38 @@ impl SignedReleases {
     }
 
     /// Whether an earlier run has seen the release.
-    pub(super) fn is_known(
+    pub(super) fn was_seen_before(
         &self,
         service: &Origin,
         address: &ProviderAddress,
         version: &Version,
     ) -> bool {
         match &self.cache {
-            Some(cache) => cache.release(service, address, version).is_some(),
+            Some(cache) => cache.release_urls(service, address, version).is_some(),
             None => false,
         }
     }
 
     /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they
     /// are still there.
-    pub(super) fn prepare(&self, service: &Origin, address: &ProviderAddress, version: &Version) {
+    pub(super) fn prefetch_from_known_urls(
+        &self,
+        service: &Origin,
+        address: &ProviderAddress,
+        version: &Version,
+    ) {
         if let Some(cache) = &self.cache
-            && let Some((sums, signature)) = cache.release(service, address, version)
+            && let Some((sums, signature)) = cache.release_urls(service, address, version)
         {
-            drop(self.documents(&sums, &signature));
+            drop(self.documents_once(&sums, &signature));
         }
     }
 
-    /// The SHA256SUMS that a package's metadata names.
-    pub(super) fn get(&self, metadata: &Metadata) -> Result<Arc<SignedSums>> {
+    /// The verified SHA256SUMS that a package's metadata names.
+    pub(super) fn verified_sums(&self, metadata: &Metadata) -> Result<Arc<SignedSums>> {
         let key = SumsKey {
-            sums: metadata.url(&metadata.response.shasums_url)?,
-            signature: metadata.url(&metadata.response.shasums_signature_url)?,
+            sums: metadata.absolute_url(&metadata.response.shasums_url)?,
+            signature: metadata.absolute_url(&metadata.response.shasums_signature_url)?,
             keys: metadata.signing_keys().to_vec(),
             is_default_host: metadata
                 .package
@@ -107,19 +112,19 @@ impl SignedReleases {
                 .is_default_of(self.policy.dialect),
         };
         self.verified
-            .get_or_compute(&key, || self.verify(metadata, &key).map(Arc::new))
+            .get_or_compute(&key, || self.fetch_and_verify(metadata, &key).map(Arc::new))
     }
 
-    /// Fetches SHA256SUMS and its signature, verifies the signature with the keys, and notes the
-    /// result in the cache.
-    fn verify(&self, metadata: &Metadata, key: &SumsKey) -> Result<SignedSums> {
+    /// Fetches SHA256SUMS and its signature, verifies the signature with the keys, and keeps the
+    /// verified sums and their URLs in the cache.
+    fn fetch_and_verify(&self, metadata: &Metadata, key: &SumsKey) -> Result<SignedSums> {
         let PackageId {
             address, version, ..
         } = &metadata.package;
-        let subject = format!("{address} {version}");
+        let release = format!("{address} {version}");
         let documents = self
-            .documents(&key.sums, &key.signature)
-            .map_err(|error| SourceError::request_failed(&subject, error))?;
+            .documents_once(&key.sums, &key.signature)
+            .map_err(|error| SourceError::request_failed(&release, error))?;
 
         // Not the start of the run: a registry may sign at each request.
         let now = SystemTime::now();
@@ -134,7 +139,7 @@ impl SignedReleases {
         let (authentication, expired) = authenticated.map_err(|error| {
             SourceError::release_refused(
                 error
-                    .diagnostic(&subject)
+                    .diagnostic(&release)
                     .note(format!("checksums: {}", SafeUrl::from(&key.sums)))
                     .note(format!("signature: {}", SafeUrl::from(&key.signature))),
             )
@@ -144,12 +149,12 @@ impl SignedReleases {
         // Only a verified release is stored.
         if let Some(cache) = &self.cache {
             let service = &metadata.service;
-            cache.put_release(service, address, version, &key.sums, &key.signature);
-            cache.put_sums(address, version, &sums, &authentication);
+            cache.store_release_urls(service, address, version, &key.sums, &key.signature);
+            cache.add_sums(address, version, &sums, &authentication);
         }
         self.client
-            .keep_in_memory(&key.sums, sums.weight())
-            .map_err(|error| SourceError::request_failed(&subject, error))?;
+            .count_kept_in_memory(&key.sums, sums.weight())
+            .map_err(|error| SourceError::request_failed(&release, error))?;
         Ok(SignedSums {
             sums,
             authentication,
@@ -158,7 +163,8 @@ impl SignedReleases {
         })
     }
 
-    fn documents(
+    /// SHA256SUMS and its signature, fetched once in a run and not verified.
+    fn documents_once(
         &self,
         sums: &Url,
         signature: &Url,
@@ -188,7 +194,7 @@ impl SignedReleases {
             let signature = signature?.bytes;
             let sums = sums?;
             self.client
-                .keep_in_memory(&sums.url, sums.bytes.len() + signature.len())?;
+                .count_kept_in_memory(&sums.url, sums.bytes.len() + signature.len())?;
             Ok(Documents { sums, signature })
         })
     }
@@ -216,15 +222,15 @@ impl SignedReleases {
 
 impl SignedSums {
     /// The `zh:` of a package, which SHA256SUMS and the registry must agree on.
-    pub(super) fn confirm(&self, metadata: &Metadata) -> Result<Hash> {
+    pub(super) fn confirmed_zh(&self, metadata: &Metadata) -> Result<Hash> {
         let sum = self
             .sums
-            .confirm(&metadata.response.filename, &metadata.response.shasum);
+            .confirmed_sum(&metadata.response.filename, &metadata.response.shasum);
         sum.map_err(|error| SourceError::not_authentic(&metadata.package, error))
     }
 
     /// Warnings about expired keys and signatures.
-    pub(super) fn warnings(&self, package: &PackageId) -> Vec<Diagnostic> {
+    pub(super) fn expiry_warnings(&self, package: &PackageId) -> Vec<Diagnostic> {
         let subject = format!("{} {}", package.address, package.version);
         self.expired
             .iter()

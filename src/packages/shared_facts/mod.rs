@@ -107,7 +107,7 @@ impl SharedFacts {
                     address,
                     version,
                 };
-                let answer = self.registries.facts(&tag, time_limit);
+                let answer = self.registries.published_facts(&tag, time_limit);
                 lock(&self.state).end(Instant::now(), answer).map(Arc::new)
             })
     }

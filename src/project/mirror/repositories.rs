@@ -36,7 +36,9 @@ pub(super) fn repositories_of<'a>(
         if let Ok(repository) = &resolved {
             let owner = *owners.entry(repository.clone()).or_insert(address);
             if owner != address {
-                resolved = Err(template.given_twice(owner, address, repository).into());
+                resolved = Err(template
+                    .given_twice_error(owner, address, repository)
+                    .into());
             }
         }
         repositories.insert(address, resolved);
@@ -81,7 +83,7 @@ impl ProviderStore for MirrorRepository<'_> {
 
     fn find(&self, package: &PackageId) -> Result<FoundPackage> {
         let tag = self.tag(package)?;
-        Ok(match tag.archive(&package.platform)? {
+        Ok(match tag.listed_archive(&package.platform)? {
             Some((zh, size)) => FoundPackage::Archive(FoundArchive {
                 zh,
                 size,
@@ -129,7 +131,7 @@ impl ProviderStore for MirrorRepository<'_> {
             }
             if let Ok(tag) = tag
                 && !pushed.is_empty()
-                && let Err(more) = tag.list(&pushed)
+                && let Err(more) = tag.list_in_index(&pushed)
             {
                 // Packages that are not in an index are invisible, unless they were in the old one.
                 stored.retain(|stored| {

@@ -87,7 +87,7 @@ fn write(path: &Path, content: &serde_json::Value) {
 }
 
 fn find(logins: &OciLogins, repository: &str) -> Result<Option<FoundLogin>> {
-    logins.find(&repository.parse().unwrap())
+    logins.login_for(&repository.parse().unwrap())
 }
 
 /// The user of the login for a repository, or `-`.
@@ -176,7 +176,7 @@ fn docker_files_are_read_in_their_order() {
     ] {
         assert_eq!(user(&logins, repository), expected, "{repository}");
     }
-    let searched = logins.searched().join("\n");
+    let searched = logins.searched_places().join("\n");
     assert!(
         searched.contains(".dockercfg:1:11: this is not a Docker configuration file"),
         "{searched}"

@@ -443,7 +443,7 @@ fn a_registry_of_the_network_cannot_name_a_token_server_of_this_machine() {
             ..Default::default()
         });
         requester
-            .answer(
+            .next_authorization(
                 &Challenges {
                     basic: false,
                     bearer,

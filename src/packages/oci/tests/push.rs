@@ -152,7 +152,7 @@ fn facts_that_another_machine_replaces_are_published_again() {
         version: &version,
     };
     let envelope = registries
-        .facts(&place, std::time::Duration::MAX)
+        .published_facts(&place, std::time::Duration::MAX)
         .ok()
         .flatten()
         .unwrap();
