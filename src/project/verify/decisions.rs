@@ -56,7 +56,7 @@ pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 }
 
 /// Whether the base has neither a lock file nor any other file of the root module.
-fn is_new_root(root: &AuditedRoot<'_>, base: &Base<'_>) -> bool {
+pub(super) fn is_new_root(root: &AuditedRoot<'_>, base: &Base<'_>) -> bool {
     let change = base.facts.change;
     !root.is_policy_only()
         && base.lock_file.bytes.is_empty()

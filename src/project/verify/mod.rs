@@ -53,6 +53,7 @@ mod tracked_data_directory;
 mod unit_added;
 mod verify_roots;
 mod version_too_young;
+mod unlocked_requirements;
 mod whole_change;
 
 use std::path::Path;
@@ -105,6 +106,7 @@ const AUDITS: &[Audit] = &[
     Audit::Findings(decisions::check),
     Audit::Findings(version_too_young::check),
     Audit::Numbers(installed_packages::check),
+    Audit::Findings(unlocked_requirements::check),
     Audit::Findings(policy::registry_data),
     Audit::Numbers(online::check),
     Audit::Numbers(platforms::check),

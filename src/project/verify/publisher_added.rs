@@ -40,7 +40,7 @@ pub(super) fn is_required_at_base(root: &AuditedRoot<'_>, address: &ProviderAddr
         return false;
     };
     let before = base.requirements_before(root.module);
-    before.providers.contains(address)
+    before.providers.contains_key(address)
 }
 
 /// Findings about the host, the namespace and the name of a provider that the base does not lock.

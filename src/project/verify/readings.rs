@@ -17,7 +17,7 @@ use crate::project::root_module::roots::{FoundRoot, kind_of};
 use crate::project::root_module::{MissingModules, OtherReading, RootModule};
 use crate::project::selection::SearchStart;
 use crate::project::session::Session;
-use crate::provider::{Dialect, ProviderAddress};
+use crate::provider::{ConstraintList, Dialect, ProviderAddress};
 use crate::system::{OnceMap, parallel, walk};
 
 /// Requirements of a root module at the base revision.
@@ -36,7 +36,8 @@ pub(super) struct RequirementsBefore {
     pub(super) sources: BTreeMap<String, Vec<CalledSource>>,
     /// Publishers of the called packages.
     pub(super) publishers: BTreeSet<String>,
-    pub(super) providers: BTreeSet<ProviderAddress>,
+    /// Required providers with the constraints on their versions.
+    pub(super) providers: BTreeMap<ProviderAddress, ConstraintList>,
     /// Places of the state.
     pub(super) storages: Vec<StateStorage>,
     /// Sources in commits of the user's own repository.
@@ -255,9 +256,10 @@ impl RequirementsBefore {
                 self.hosts.extend(requested_hosts::hosts_of(&request));
             }
         }
-        for address in requirements.providers.keys() {
+        for (address, requirement) in &requirements.providers {
             self.hosts.insert(address.hostname.as_ascii().to_owned());
-            self.providers.insert(address.clone());
+            let constraints = requirement.constraints.clone();
+            self.providers.insert(address.clone(), constraints);
         }
     }
 }
