@@ -9,6 +9,7 @@ use std::sync::Arc;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::atmos_stacks;
+use super::attributes;
 use super::base::BaseFacts;
 use super::changed_file::ChangedFile;
 use super::copied_state;
@@ -29,25 +30,6 @@ use crate::system::{Tree, excludes_from_upload};
 
 /// Blocks of such settings that other programs may have, too.
 const PERHAPS_CLI_WORDS: [&str; 2] = ["host \"", "credentials \""];
-/// Attributes of git that change what is checked out, merged or archived.
-const CHANGING_ATTRIBUTES: [&str; 6] = [
-    "export-ignore",
-    "export-subst",
-    "filter",
-    "ident",
-    "merge",
-    "working-tree-encoding",
-];
-/// Attributes, with their values, that leave the files as they are, but fold or hide their
-/// differences in a review.
-const HIDING_ATTRIBUTES: [(&str, &str); 6] = [
-    ("binary", "set"),
-    ("diff", "unset"),
-    ("gitlab-generated", "set"),
-    ("gitlab-generated", "true"),
-    ("linguist-generated", "set"),
-    ("linguist-generated", "true"),
-];
 
 /// The findings about changed files that decide and that are not read, in the directories that
 /// `applies` selects.
@@ -98,6 +80,10 @@ fn effect_of(facts: &BaseFacts<'_>, path: &Path, kind: DecidingKind) -> Option<E
     }
     if kind == DecidingKind::State {
         return copied_state::effect(facts, path);
+    }
+    if kind == DecidingKind::Attributes {
+        let files = files_with_attributes(facts.change, path);
+        return attributes::effect(facts.change, path, &files);
     }
 
     let base = Tree::Revision(Arc::clone(&facts.change.base));
@@ -167,11 +153,10 @@ fn effect_of_contents(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
     }
     let effect = match file.kind {
         DecidingKind::CliConfiguration => Some(Effect::not_decided(CLI_EFFECT)),
-        DecidingKind::PluginDirectory | DecidingKind::State => None,
+        DecidingKind::PluginDirectory | DecidingKind::State | DecidingKind::Attributes => None,
         DecidingKind::Backend | DecidingKind::PerhapsBackend => effect_of_backend_file(facts, file),
         DecidingKind::Settings => effect_of_settings(facts, file),
         DecidingKind::UploadIgnore => effect_of_upload_ignore(facts, file),
-        DecidingKind::Attributes => effect_of_attributes(change, file),
         DecidingKind::Ignore => effect_of_ignore_file(change, file),
         DecidingKind::GeneratorInput => Some(Effect::not_decided(
             "decides which configuration is generated",
@@ -418,38 +403,48 @@ fn stores_of_siblings(change: &ReviewedChange, path: &Path) -> Vec<StateStorage>
     storages
 }
 
-/// The effect of a `.terraformignore` on configuration that remote runs no longer get; `None` if it
-/// hides nothing that it did not hide at the base.
+/// The effect of a `.terraformignore` on configuration that remote runs no longer get, or that they
+/// get now; `None` if it hides the same files as at the base.
 fn effect_of_upload_ignore(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
     let change = facts.change;
     let directory = file.path.parent()?;
-    let now = file.now.as_deref()?;
+    let base = Tree::Revision(Arc::clone(&change.base));
     let mut newly_hidden = Vec::new();
+    let mut newly_uploaded = Vec::new();
     for path in configuration_and_lock_files_below(change, directory) {
-        let was_hidden = file
-            .before
-            .as_deref()
-            .is_some_and(|before| excludes_from_upload(directory, before, path));
         // The lock files of remote runs are checked with their root modules.
         let is_lock_file = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME].contains(&file_name(path));
-        if !was_hidden
-            && !is_lock_file
-            && excludes_from_upload(directory, now, path)
-            && may_be_uploaded(facts, path)
-        {
+        if is_lock_file || !may_be_uploaded(facts, path) {
+            continue;
+        }
+        let [was_hidden, is_hidden] = [&file.before, &file.now].map(|rules| match rules {
+            Some(rules) => excludes_from_upload(directory, rules, path),
+            None => false,
+        });
+        if is_hidden && !was_hidden {
             newly_hidden.push(path);
+        } else if was_hidden && !is_hidden && base.exists(path) {
+            newly_uploaded.push(path);
         }
     }
-    if newly_hidden.is_empty() {
-        return None;
+    if !newly_hidden.is_empty() {
+        let effect = format!(
+            "excludes {} from remote runs",
+            names_of(change, &newly_hidden)
+        );
+        return Some(Effect::not_decided(&effect));
     }
-    let names = first_few(
-        newly_hidden
-            .iter()
-            .map(|path| change.shown_path(path).display()),
-    );
-    let effect = format!("excludes {names} from remote runs");
-    Some(Effect::not_decided(&effect))
+    // Both revisions were read with these files.
+    if !newly_uploaded.is_empty() {
+        let effect = format!("lets remote runs use {}", names_of(change, &newly_uploaded));
+        return Some(Effect::decided(&effect));
+    }
+    None
+}
+
+/// The first few paths for a message.
+fn names_of(change: &ReviewedChange, paths: &[&Path]) -> String {
+    first_few(paths.iter().map(|path| change.shown_path(path).display()))
 }
 
 /// Whether a remote run may read a file of configuration: it is not in a root module with a backend
@@ -532,126 +527,17 @@ fn ignore_rules(directory: &Path, bytes: Option<&[u8]>) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// The effect of attributes of git that the change sets for configuration and lock files: not
-/// decided if git may change the files, decided if it only hides their changes from reviewers.
-fn effect_of_attributes(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
-    let directory = file.path.parent()?;
-    let [before, now] =
-        [&file.before, &file.now].map(|bytes| AttributeLines::parse(directory, bytes.as_deref()));
-    // A macro sets attributes by a new name, which the comparison below would not see. Other lines
-    // that are not read may do anything.
-    if now.has_unread_lines && !before.has_unread_lines {
-        return Some(Effect::not_decided("defines attributes"));
-    }
-    let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
-    for path in configuration_and_lock_files_below(change, directory) {
-        paths.insert(path.to_owned());
+/// The files whose attributes decide in the directory of a file with attributes and below.
+fn files_with_attributes(change: &ReviewedChange, path: &Path) -> BTreeSet<PathBuf> {
+    let mut files = BTreeSet::new();
+    let directory = path.parent().unwrap_or(path);
+    for file in configuration_and_lock_files_below(change, directory) {
+        files.insert(file.to_owned());
         // A lock file that is only added later gets the attributes as well.
-        paths.insert(path.with_file_name(LOCK_FILE_NAME));
+        files.insert(file.with_file_name(LOCK_FILE_NAME));
+        files.insert(file.with_file_name(MODULE_LOCK_FILE_NAME));
     }
-    let mut is_hidden_from_review = false;
-    for path in paths {
-        let [old, new] = [&before, &now].map(|lines| lines.attributes_of(&path));
-        for name in CHANGING_ATTRIBUTES {
-            let value = new.get(name);
-            if value != old.get(name) && !is_harmless(name, value) {
-                let shown = change.shown_path(&path).display();
-                let effect = format!("sets the attribute {name} of {shown}");
-                return Some(Effect::not_decided(&effect));
-            }
-        }
-        for (name, value) in HIDING_ATTRIBUTES {
-            let is_set = new.get(name).is_some_and(|new| new == value);
-            is_hidden_from_review |= is_set && old.get(name) != new.get(name);
-        }
-    }
-    if is_hidden_from_review {
-        return Some(Effect::decided("hides changes from reviewers"));
-    }
-    None
-}
-
-/// Whether a value of an attribute changes no content: it is not set any more, or it is the merge
-/// driver of provlock or of git.
-fn is_harmless(name: &str, value: Option<&String>) -> bool {
-    match value.map(String::as_str) {
-        // Without a merge driver, git reports a conflict.
-        None | Some("unspecified" | "unset") => true,
-        Some(value) => name == "merge" && ["provlock", "text"].contains(&value),
-    }
-}
-
-/// The lines of a `.gitattributes` (<https://git-scm.com/docs/gitattributes>).
-struct AttributeLines {
-    /// Patterns with their attributes, in the order of the file.
-    lines: Vec<(Gitignore, Vec<(String, String)>)>,
-    /// Whether it defines macros, or has a pattern that cannot be read.
-    has_unread_lines: bool,
-}
-
-impl AttributeLines {
-    /// Parses the lines of `.gitattributes`. Of macros and lines that are not understood, it only
-    /// notes that there are some.
-    fn parse(directory: &Path, bytes: Option<&[u8]>) -> Self {
-        let text = String::from_utf8_lossy(bytes.unwrap_or_default());
-        let mut parsed = Self {
-            lines: Vec::new(),
-            has_unread_lines: false,
-        };
-        for line in text.lines().map(str::trim) {
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let mut words = line.split_ascii_whitespace();
-            let pattern = words.next().unwrap_or_default();
-            // Quoted patterns have escapes that are not read here, and git refuses negative ones.
-            if pattern.starts_with("[attr]") || pattern.starts_with(['"', '!']) {
-                parsed.has_unread_lines = true;
-                continue;
-            }
-            let mut builder = GitignoreBuilder::new(directory);
-            let is_valid = builder.add_line(None, pattern).is_ok();
-            match builder.build() {
-                Ok(pattern) if is_valid => {
-                    let attributes = words.map(parse_attribute).collect();
-                    parsed.lines.push((pattern, attributes));
-                }
-                _ => parsed.has_unread_lines = true,
-            }
-        }
-        parsed
-    }
-
-    /// The attributes of a file, by name.
-    fn attributes_of(&self, path: &Path) -> BTreeMap<&str, String> {
-        let mut attributes = BTreeMap::new();
-        for (pattern, set) in &self.lines {
-            if !pattern.matched(path, false).is_ignore() {
-                continue;
-            }
-            for (name, value) in set {
-                attributes.insert(name.as_str(), value.clone());
-                // `binary` is a macro of git.
-                if name == "binary" && value == "set" {
-                    attributes.insert("diff", "unset".to_owned());
-                    attributes.insert("merge", "unset".to_owned());
-                }
-            }
-        }
-        attributes
-    }
-}
-
-/// An attribute with its value: `set`, `unset`, `unspecified` or a text.
-fn parse_attribute(word: &str) -> (String, String) {
-    let (name, value) = if let Some(name) = word.strip_prefix('-') {
-        (name, "unset")
-    } else if let Some(name) = word.strip_prefix('!') {
-        (name, "unspecified")
-    } else {
-        word.split_once('=').unwrap_or((word, "set"))
-    };
-    (name.to_owned(), value.to_owned())
+    files
 }
 
 /// The effect of a file of Terramate, unless it only describes stacks.

@@ -9,6 +9,7 @@
 
 mod affected;
 mod atmos_stacks;
+mod attributes;
 mod audited_root;
 mod base;
 mod bundled_plugins;
@@ -51,9 +52,9 @@ mod terragrunt_cache;
 mod text_effect;
 mod tracked_data_directory;
 mod unit_added;
+mod unlocked_requirements;
 mod verify_roots;
 mod version_too_young;
-mod unlocked_requirements;
 mod whole_change;
 
 use std::path::Path;
