@@ -484,6 +484,14 @@ impl ReviewedChange {
         altered
     }
 
+    /// Whether `.gitmodules` has a submodule at a path.
+    pub(super) fn has_submodule(&self, path: &Path) -> bool {
+        let file = self.top.join(submodule::FILE_NAME);
+        let now = files::read(&file, submodule::SIZE_LIMIT).unwrap_or_default();
+        let sections = submodule::sections_by_path(&now);
+        sections.keys().any(|inside| self.top.join(inside) == path)
+    }
+
     /// The link that the change makes of a path or of a directory above, if it makes one.
     pub(super) fn added_link(&self, path: &Path) -> Option<PathBuf> {
         let absolute = self.current_directory.join(path);

@@ -55,6 +55,7 @@ impl Session<'_> {
         ));
         findings.extend(findings_about_links(change, &roots.selection));
         findings.extend(finding_case_variants(change));
+        findings.extend(note_about_submodules(change, applies));
         findings.extend(deciding_files::check(facts, applies));
 
         let mut reported = Vec::new();
@@ -230,6 +231,33 @@ fn link_added(change: &ReviewedChange, link: &Path) -> Diagnostic {
     Diagnostic::not_decided(Reason::LinkAdded, message)
         .at_location(Location::of_file(shown))
         .help(owner_allows(help, Code::NotDecided))
+}
+
+/// The note about changed submodules that are not checked out, in the directories that `applies`
+/// selects; `None` if there are none. A module in them that a call reads is a finding of its own.
+fn note_about_submodules(
+    change: &ReviewedChange,
+    applies: impl Fn(&Path) -> bool,
+) -> Option<Diagnostic> {
+    let mut shown = Vec::new();
+    for path in change.altered_submodules() {
+        // git clones nothing into the directory of a submodule that was removed.
+        let is_checked_out = Tree::Work
+            .entries(&path)
+            .is_ok_and(|entries| !entries.is_empty());
+        if applies(&path) && !is_checked_out && change.has_submodule(&path) {
+            shown.push(change.shown_path(&path).to_owned());
+        }
+    }
+    let location = Location::of_file(shown.first()?);
+    let names = first_few(shown.iter().map(|path| path.display()));
+    let message = if shown.len() == 1 {
+        format!("the submodule {names} differs from the base, and is not checked out")
+    } else {
+        format!("the submodules {names} differ from the base, and are not checked out")
+    };
+    let note = "root modules in it were not checked";
+    Some(decision_note(message, &location).note(note))
 }
 
 /// Help that ends with the option by which an owner of the repository allows a finding.

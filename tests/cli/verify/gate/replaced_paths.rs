@@ -285,17 +285,54 @@ fn a_unit_that_includes_a_removed_file_is_no_error() {
         .assert_stdout_has("the path does not exist");
 }
 
+/// Root modules may be in it.
 #[test]
-fn a_changed_submodule_without_called_modules_is_no_finding() {
-    let gate = Gate::with(submodule);
-    let arguments = ["-r", "--allow", "module-not-installed"];
-    add_submodule(&gate, "vendor/other", '2');
-    assert_eq!(gate.judge(&arguments), [] as [&str; 0]);
-    gate.write(
-        ".gitmodules",
-        MODULES.replace("good.test/other", "new.test/other"),
-    );
-    assert_eq!(gate.judge(&arguments), [] as [&str; 0]);
+fn a_changed_submodule_without_called_modules_is_a_note() {
+    const NOTE: &str = "note[decision-changed]: the submodule vendor/other differs from the base, and is not checked out";
+    let changes: [fn(&Gate); 3] = [
+        |gate| add_submodule(gate, "vendor/other", '2'),
+        |gate| {
+            let moved = MODULES.replace("good.test/other", "new.test/other");
+            gate.write(".gitmodules", moved);
+        },
+        |gate| {
+            let new = "[submodule \"b\"]\n\tpath = vendor/b\n\turl = https://good.test/b.git\n";
+            gate.write(".gitmodules", format!("{MODULES}{new}"));
+            add_submodule(gate, "vendor/other", '2');
+            // A directory that is not a submodule yet.
+            gate.write("vendor/b/README.md", "");
+        },
+    ];
+    for change in changes {
+        let gate = Gate::with(submodule);
+        change(&gate);
+        for arguments in [&[][..], &["--new"]] {
+            let output = gate.provlock(&[&["verify", "-r", "--base", "main"], arguments].concat());
+            output.assert_code(0).assert_stdout_has(NOTE);
+        }
+    }
+}
+
+#[test]
+fn a_submodule_that_stays_or_leaves_is_no_finding() {
+    const NOTE: &str = "vendor/other differs";
+    let changes: [fn(&Gate); 3] = [
+        |gate| gate.write("live/more.tf", "# A comment.\n"),
+        |gate| gate.write(".gitmodules", format!("# A comment.\n{MODULES}")),
+        |gate| {
+            let (own, _) = MODULES.split_once("[submodule \"other\"]").unwrap();
+            gate.write(".gitmodules", own);
+            gate.git(&["update-index", "--force-remove", "vendor/other"]);
+            fs::remove_dir(gate.project().join("vendor/other")).unwrap();
+        },
+    ];
+    for change in changes {
+        let gate = Gate::with(submodule);
+        change(&gate);
+        let output = gate.provlock(&["verify", "-r", "--base", "main"]);
+        output.assert_code(0);
+        assert!(!output.stdout.contains(NOTE), "{output}");
+    }
 }
 
 #[test]
