@@ -259,6 +259,13 @@ impl StateStorage {
         stores_of(&self.name).iter().any(|name| completes(name))
     }
 
+    /// The place of this backend with the arguments of a file, which replace its own.
+    pub(crate) fn completed_by(&self, file: Self) -> Self {
+        let mut completed = self.clone();
+        completed.arguments.extend(file.arguments);
+        completed
+    }
+
     /// Whether all arguments are arguments of backends, and one selects a store.
     pub(crate) fn is_only_of_backend(&self) -> bool {
         self.selects_store() && self.arguments.keys().all(|name| is_of_backend(name))

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::affected::may_be_affected;
 use super::audited_root::{AuditedRoot, FileState, finding_at};
+use super::backend_files;
 use super::base::{Base, BaseFacts};
 use super::called_source::CalledSource;
 use super::changed_entries::demanding_constraints;
@@ -320,6 +321,12 @@ fn check_storage(
         if !is_store_known {
             let mut known = base.facts.readings.whole_base().storages.iter();
             is_store_known = known.any(|known| known.has_store_of(storage));
+        }
+        // The arguments may move from a file into the configuration.
+        if !is_store_known {
+            let directory = base.moved_from.as_deref().unwrap_or(&root.module.canonical);
+            let known = backend_files::completed_places(base.facts.change, directory, &old);
+            is_store_known = known.iter().any(|known| known.has_store_of(storage));
         }
         if let Some(change) = storage.change_of_init(&old) {
             let is_note = is_store_known || change == InitChange::NoneAdded;

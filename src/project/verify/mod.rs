@@ -11,6 +11,7 @@ mod affected;
 mod atmos_stacks;
 mod attributes;
 mod audited_root;
+mod backend_files;
 mod base;
 mod bundled_plugins;
 mod called_source;
@@ -105,9 +106,9 @@ const AUDITS: &[Audit] = &[
     Audit::Findings(shared_lock_file::check),
     Audit::Findings(changed_entries::check),
     Audit::Findings(decisions::check),
+    Audit::Findings(unlocked_requirements::check),
     Audit::Findings(version_too_young::check),
     Audit::Numbers(installed_packages::check),
-    Audit::Findings(unlocked_requirements::check),
     Audit::Findings(policy::registry_data),
     Audit::Numbers(online::check),
     Audit::Numbers(platforms::check),
