@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fingerprint::FileReads;
+use super::file_reads::FileReads;
 use super::scope::Scope;
 use super::storage::{BLOCKS, StateStorage, StorageArgument, StorageBlock};
 use super::syntax::Schema;

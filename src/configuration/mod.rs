@@ -17,6 +17,7 @@ mod decode;
 mod edits;
 mod evaluated_storage;
 mod file;
+mod file_reads;
 mod files;
 mod fingerprint;
 mod listing;
@@ -44,10 +45,11 @@ mod walk;
 mod walk_errors;
 
 pub(crate) use file::{Backend, CloudHost};
+pub(crate) use file_reads::FileReads;
 pub(crate) use files::{
     DATA_DIRECTORY, is_loaded, is_of_stack, is_of_tofu, is_test, no_configuration,
 };
-pub(crate) use fingerprint::{FileReads, Fingerprint, PartId};
+pub(crate) use fingerprint::{Fingerprint, PartId};
 pub(crate) use listing::{
     DirectoryListing, has_linked_lock_file, has_tests, is_part_of_configuration, listings,
 };

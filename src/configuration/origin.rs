@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use super::fingerprint::{FileReads, Fingerprint};
+use super::file_reads::FileReads;
+use super::fingerprint::Fingerprint;
 use crate::hcl::evaluate::value::Unknown;
 
 /// Everything besides its own expression that decides on a value.

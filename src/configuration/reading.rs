@@ -52,7 +52,8 @@ pub(crate) fn read_resolved(
     let mut packages = CalledPackages::default();
     let mut passes = 0;
     loop {
-        let values = UserValues::new(root.directory(), root.inputs(), &options.variables);
+        let values = UserValues::new(root.directory(), root.inputs(), &options.variables)
+            .with_files_of(root.other_directories());
         let allowance = Allowance::default();
         let input = Input {
             root: root.directory(),

@@ -67,6 +67,17 @@ impl RootSource<'_> {
             Self::Files(files) => &files.directory,
         }
     }
+
+    /// The directory of the module that another program copies beside the root module.
+    pub(super) fn other_directories(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Files(RootFiles {
+                module: Some(ModulePath::Directory(directory)),
+                ..
+            }) => vec![directory.clone()],
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl RootFiles {

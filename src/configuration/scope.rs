@@ -19,7 +19,7 @@ use crate::modules::local;
 use crate::provider::Dialect;
 
 use super::file::Call;
-use super::fingerprint::FileReads;
+use super::file_reads::FileReads;
 use super::module::Module;
 use super::names::Variable;
 use super::origin::{Origin, OriginTracker, RunInput};
@@ -54,6 +54,8 @@ pub(super) enum Values<'a> {
 /// The values that the user gives, read when one is needed.
 pub(super) struct UserValues<'a> {
     root: &'a Path,
+    /// The directories whose files are in the directory in which the tool runs.
+    directories: Vec<PathBuf>,
     inputs: Option<&'a Inputs>,
     variables: &'a InputVariables,
     read: OnceCell<Result<BTreeMap<String, VariableValue>, Diagnostics>>,
@@ -69,11 +71,18 @@ impl<'a> UserValues<'a> {
     ) -> Self {
         Self {
             root,
+            directories: vec![root.to_owned()],
             inputs,
             variables,
             read: OnceCell::new(),
             origin: OriginTracker::default(),
         }
+    }
+
+    /// The same where the tool runs in a directory that also has the files of these directories.
+    pub(super) fn with_files_of(mut self, directories: Vec<PathBuf>) -> Self {
+        self.directories.extend(directories);
+        self
     }
 
     /// The value that the user or Terragrunt gives to a variable; `None` if neither gives one.
@@ -162,6 +171,14 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The directories to which paths of functions are relative.
+    fn directories(&self) -> &[PathBuf] {
+        match self.values {
+            Values::User(user) => &user.directories,
+            Values::Call(_, caller, _) => caller.directories(),
+        }
+    }
+
     /// The value of an argument in the module; [`Value::Unknown`] has the reason why it is unknown.
     pub(super) fn evaluate(&self, written: &Attribute) -> Value {
         self.origin().mix("value", &written.code());
@@ -181,7 +198,6 @@ impl<'a> Scope<'a> {
         expression: &Expression,
         written: &Attribute,
     ) -> Result<Value, Stop> {
-        self.origin().add_files(FileReads::of(expression));
         let mut members_by_root: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
         let mut roots = BTreeMap::new();
         for (root, name) in References::of(expression).names {
@@ -204,11 +220,14 @@ impl<'a> Scope<'a> {
             roots.insert(root, Value::object(members)?);
         }
         let location_of = |part| Some(written.location_of(part));
-        Ok(Evaluator {
+        let evaluator = Evaluator {
             location_of: &location_of,
             ..Evaluator::new(self.allowance, &roots)
-        }
-        .evaluate(expression))
+        };
+        let evaluate = |argument: &Expression| evaluator.evaluate(argument);
+        let files = FileReads::of(expression, &evaluate, self.directories());
+        self.origin().add_files(files);
+        Ok(evaluator.evaluate(expression))
     }
 
     /// Returns the value of a variable or a local, which `evaluate` is called for only once. The

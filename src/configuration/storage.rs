@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::fingerprint::FileReads;
+use super::file_reads::FileReads;
 use super::syntax::{Block, BlockSchema, JsonStrings, Schema};
 use super::terragrunt::is_readonly;
 use crate::diagnostic::{Location, SourceFile};
@@ -124,6 +124,9 @@ pub(super) const BLOCKS: [BlockSchema; 7] = [
     block("provider"),
 ];
 
+/// Returns the files on which an unknown value depends.
+pub(super) type ReadsOf<'a> = dyn Fn(&Unknown) -> FileReads + 'a;
+
 /// Effect of an argument of a backend on the place of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StorageRole {
@@ -189,7 +192,11 @@ pub(crate) struct StorageArgument {
 
 impl StateStorage {
     /// The place that Terragrunt's `remote_state` specifies by its members.
-    pub(super) fn of_remote_state(members: &Members, location: Option<Location>) -> Self {
+    pub(super) fn of_remote_state(
+        members: &Members,
+        location: Option<Location>,
+        reads_of: &ReadsOf<'_>,
+    ) -> Self {
         let name = match members.get("backend").map(Value::as_string) {
             Some(Ok(backend)) => format!("backend {:?}", &*backend),
             _ => "backend".to_owned(),
@@ -199,12 +206,12 @@ impl StateStorage {
         match members.get("config") {
             Some(Value::Object(config)) => {
                 for (name, value) in &config.items {
-                    add_reads(&mut reads, value, location.as_ref());
+                    add_reads(&mut reads, value, reads_of);
                     arguments.insert(name.clone(), StorageArgument::of_value(name, value));
                 }
             }
             Some(config) => {
-                add_reads(&mut reads, config, location.as_ref());
+                add_reads(&mut reads, config, reads_of);
                 let argument = StorageArgument::of_value("config", config);
                 arguments.insert("config".to_owned(), argument);
             }
@@ -296,11 +303,11 @@ impl StateStorage {
         storages.push(self.clone());
     }
 
-    /// The same with arguments that Terragrunt passes to `init` by a block at `location`.
+    /// The same with arguments that Terragrunt passes to `init`.
     pub(super) fn with_arguments_of_init(
         mut self,
         arguments: &[&Value],
-        location: Option<&Location>,
+        reads_of: &ReadsOf<'_>,
     ) -> Self {
         let mut others = String::new();
         for value in arguments {
@@ -309,7 +316,7 @@ impl StateStorage {
                 self.arguments.insert(READONLY.to_owned(), argument);
                 continue;
             }
-            add_reads(&mut self.reads, value, location);
+            add_reads(&mut self.reads, value, reads_of);
             others += &StorageArgument::of_value("", value).identity;
             others.push(' ');
         }
@@ -424,16 +431,10 @@ impl StorageArgument {
 }
 
 /// Adds what the first unknown part of a value depends on. Relevant arguments are strings, which
-/// rarely have several. `block` is the location of the block.
-fn add_reads(reads: &mut FileReads, value: &Value, block: Option<&Location>) {
-    let Some(unknown) = value.first_unknown() else {
-        return;
-    };
-    match (&unknown.location, block) {
-        (Some(location), _) => reads.add(FileReads::of_unit(location)),
-        // Variables of Terragrunt that are never known have no location.
-        (None, Some(block)) => reads.add(FileReads::of_remote_state(block)),
-        (None, None) => {}
+/// rarely have several.
+fn add_reads(reads: &mut FileReads, value: &Value, reads_of: &ReadsOf<'_>) {
+    if let Some(unknown) = value.first_unknown() {
+        reads.add(reads_of(unknown));
     }
 }
 

@@ -5,6 +5,7 @@
 //! and locks, verifies, upgrades and mirrors them, and installs or pins their modules. Requests
 //! that several of them need are sent once, and a root module that fails does not stop the others.
 
+mod altered_paths;
 mod changed_lines;
 mod changed_sources;
 mod coverage;

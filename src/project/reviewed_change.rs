@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::filter::Filter;
-use crate::configuration::{
-    FileReads, Module, is_loaded, is_of_tofu, is_part_of_configuration, terragrunt,
-};
+use crate::configuration::{Module, is_loaded, is_of_tofu, is_part_of_configuration, terragrunt};
 use crate::diagnostic::Diagnostic;
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME, is_copied_lock_file};
 use crate::modules::{is_configuration, submodule};
@@ -62,8 +60,12 @@ pub struct ReviewedChange {
     pub before: BTreeMap<OsString, Vec<u8>>,
     /// Paths in `before` whose files have the same content now.
     pub unchanged: HashSet<OsString>,
-    /// All tracked files that differ from the base, whatever their names.
+    /// All tracked files that differ from the base, whatever their names, and all files below
+    /// [`ReviewedChange::altered_links`] to directories in either revision.
     pub differing: BTreeSet<PathBuf>,
+    /// Symbolic links in either revision that the change leads elsewhere, and those to directories
+    /// that it adds or removes.
+    pub altered_links: BTreeSet<PathBuf>,
     /// Symbolic links that the base does not have or that have a different target there.
     pub links: BTreeSet<PathBuf>,
     /// Files to which links of the base lead, with these links.
@@ -590,30 +592,6 @@ impl ReviewedChange {
             }
         }
         spellings
-    }
-
-    /// Whether the change alters a file that is not of the kinds that are read, such as a template,
-    /// which a configuration may name.
-    pub(super) fn alters_files_of_other_kinds(&self) -> bool {
-        self.differing
-            .iter()
-            .any(|path| !Self::reads(file_name(path)))
-    }
-
-    /// Whether the change may alter a file that functions read. A path whose end is not known may
-    /// be that of any file that is read only if it is named.
-    pub(super) fn may_alter_files(&self, files: &FileReads) -> bool {
-        if files.has_computed_path && self.alters_files_of_other_kinds() {
-            return true;
-        }
-        let mut differing = self.differing.iter();
-        if files.reads_outputs && differing.any(|path| is_part_of_configuration(file_name(path))) {
-            return true;
-        }
-        files.paths.iter().any(|read| {
-            let name = Path::new(read).file_name();
-            self.differing.iter().any(|path| path.file_name() == name)
-        })
     }
 
     /// Directories in which the change adds, alters or removes a file with values of variables.

@@ -173,6 +173,24 @@ impl Tree {
         }
     }
 
+    /// Returns the files and links in a directory and below, without following further links. A
+    /// directory that cannot be listed has none.
+    #[must_use]
+    pub fn files_below(&self, directory: &Path) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        let mut directories = vec![directory.to_owned()];
+        while let Some(directory) = directories.pop() {
+            for entry in self.entries(&directory).unwrap_or_default() {
+                let path = directory.join(&entry.name);
+                match entry.kind {
+                    Kind::Directory => directories.push(path),
+                    Kind::File | Kind::Link | Kind::Other => files.push(path),
+                }
+            }
+        }
+        files
+    }
+
     /// Kind of the file that a path resolves to.
     pub(crate) fn kind(&self, path: &Path) -> Option<Kind> {
         match self {

@@ -132,6 +132,7 @@ fn reviewed(top: &Path, changed: &ChangedFile<'_>) -> ReviewedChange {
         before,
         unchanged,
         differing: BTreeSet::from([path]),
+        altered_links: BTreeSet::new(),
         links: BTreeSet::new(),
         link_targets: BTreeMap::new(),
         omitted: BTreeSet::new(),

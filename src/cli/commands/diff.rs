@@ -647,7 +647,7 @@ impl Revisions {
             paths.extend(files.paths.iter().cloned());
             new_files = Some((new, files));
         } else if recursive {
-            let entries = git::list_entries(here, is_lock_file)?;
+            let entries = git::list_entries(here, |path, _| is_lock_file(path))?;
             paths.extend(entries.into_keys().map(PathBuf::from));
         } else {
             paths.extend(names.map(PathBuf::from));

@@ -151,7 +151,7 @@ pub(crate) struct Entry {
 /// tracked files as they are staged, and new files that git does not ignore.
 pub(crate) fn list_entries(
     directory: &Path,
-    is_wanted: impl Fn(&Path) -> bool,
+    is_wanted: impl Fn(&Path, &Entry) -> bool,
 ) -> Result<BTreeMap<OsString, Entry>> {
     let listing = [
         "ls-files",
@@ -166,7 +166,7 @@ pub(crate) fn list_entries(
     let mut entries = BTreeMap::new();
     for line in printed.split(|byte| *byte == 0) {
         if let Some((path, entry)) = parse_entry(line)
-            && is_wanted(&path)
+            && is_wanted(&path, &entry)
         {
             entries.insert(path.into_os_string(), entry);
         }

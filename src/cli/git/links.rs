@@ -1,4 +1,4 @@
-//! Symbolic links of the work tree to files in the repository.
+//! Symbolic links of the work tree to files in the repository, and altered links to directories.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use provlock::system::{canonicalize, files};
+use provlock::system::{Tree, canonicalize, files};
 
 use super::command::Entry;
 
@@ -54,6 +54,48 @@ pub(super) fn targets(top: &Path, linked: &[LinkedFile]) -> BTreeMap<PathBuf, BT
         }
     }
     targets
+}
+
+/// The links at changed paths through which something else is read than at the base: all but new
+/// and removed links to files.
+pub(super) fn altered_links(base: &Tree, changed: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    let mut links = BTreeSet::new();
+    for path in changed {
+        let trees = [base, &Tree::Work];
+        let is_link = trees.iter().any(|tree| tree.is_symlink(path));
+        let leads_to_file = trees
+            .iter()
+            .all(|tree| tree.is_file(path) || !tree.has(path));
+        let is_in_both = trees.iter().all(|tree| tree.has(path));
+        if is_link && (is_in_both || !leads_to_file) {
+            links.insert(path.clone());
+        }
+    }
+    links
+}
+
+/// The files behind altered links to directories of the repository with this top, in either
+/// revision, by their paths below the links. Links behind a link are not followed.
+pub(super) fn files_below_links(
+    base: &Tree,
+    top: &Path,
+    links: &BTreeSet<PathBuf>,
+) -> BTreeSet<PathBuf> {
+    let mut files = BTreeSet::new();
+    for link in links {
+        for tree in [base, &Tree::Work] {
+            // Other directories may have any size, and no change alters them.
+            let is_inside = tree
+                .canonicalize(link)
+                .is_ok_and(|target| target.starts_with(top));
+            if is_inside && tree.is_dir(link) {
+                let mut below = tree.files_below(link);
+                below.retain(|path| path.iter().all(|part| part != ".git"));
+                files.extend(below);
+            }
+        }
+    }
+    files
 }
 
 /// The paths to which a link leads, one after the other, the link itself first and relative to the

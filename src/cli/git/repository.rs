@@ -262,7 +262,7 @@ impl Repository {
     /// configurations in the commit and now. `None` if git does not know the revision.
     pub(crate) fn change_since(&self, revision: &str) -> Result<Option<(Commit, ReviewedChange)>> {
         let (listed, differences) = parallel::both(
-            || list_entries(&self.top, |path| self.is_listed(path)),
+            || list_entries(&self.top, |path, entry| self.is_listed(path, entry)),
             || self.differences_from(revision),
         );
         let Some(differences) = differences? else {
@@ -321,6 +321,12 @@ impl Repository {
             settings.retain(|path, _| is_settings(Path::new(path)));
         }
 
+        // A link that leads elsewhere changes everything that is read through it.
+        let mut differing = self.paths_on_disk(differences.changed.keys());
+        let base = Tree::Revision(Arc::clone(&base_tree));
+        let altered_links = links::altered_links(&base, &differing);
+        differing.extend(links::files_below_links(&base, &self.top, &altered_links));
+
         let change = ReviewedChange {
             top: self.top.clone(),
             current_directory: self.directory.clone(),
@@ -332,7 +338,8 @@ impl Repository {
             touched: self.paths_on_disk(&touched),
             before,
             unchanged,
-            differing: self.paths_on_disk(differences.changed.keys()),
+            differing,
+            altered_links,
             links: self.symbolic_links_among(differences.changed.keys()),
             link_targets,
             omitted: self.paths_on_disk(paths_omitted_by_sparse_checkout(&files_now)),
@@ -442,9 +449,11 @@ impl Repository {
         base_tree::make_overlay(&self.directory, &self.top, changed, added, &read_together)
     }
 
-    /// Whether a file is read, or its name matters.
-    fn is_listed(&self, path: &Path) -> bool {
-        is_read_by_name(path)
+    /// Whether a file is read, or its name matters. Any link may lead to such a file, or be read
+    /// because a configuration names it.
+    fn is_listed(&self, path: &Path, entry: &Entry) -> bool {
+        entry.is_link
+            || is_read_by_name(path)
             || self.may_be_data(path)
             || ReviewedChange::is_case_variant(path)
             || may_decide(path)

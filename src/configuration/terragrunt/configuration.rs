@@ -9,11 +9,13 @@ use std::sync::Arc;
 use hcl_edit::Span;
 use hcl_edit::expr::Expression;
 use hcl_edit::structure::{Attribute, Block as HclBlock, Body};
+use hcl_edit::visit::Visit as _;
 
 use super::evaluation::Evaluation;
 use super::extra_arguments::{InitArguments, may_set_variables};
 use super::merge::{Block, Configuration, Members, RefusedInclude, Strategy, merge};
 use super::parsing_context::{CONFIGURATION, ParsingContext, VALUES};
+use crate::configuration::file_reads::ReadingCalls;
 use crate::configuration::syntax;
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::expression::{Evaluator, Functions};
@@ -243,6 +245,7 @@ impl<'a> ParsedFile<'a> {
             .extension()
             .is_some_and(|extension| extension == "json")
         {
+            evaluation.repository.note_unread(path.to_owned());
             return Err(Stop::unknown("configurations in JSON are not read"));
         }
         let file = evaluation.read_file(path)?;
@@ -275,6 +278,7 @@ impl<'a> ParsedFile<'a> {
         if !self.evaluation.repository.tree().has(&path) {
             return None;
         }
+        self.evaluation.repository.note_unread(path);
         Some(Unknown::new(format!("{NAME} is not read"), None))
     }
 
@@ -374,10 +378,60 @@ impl<'a> ParsedFile<'a> {
     /// Evaluates the file without its includes.
     fn evaluate(&self, mut variables: Members) -> Result<Configuration, Stop> {
         self.evaluate_locals(&mut variables)?;
+        self.note_reads(&variables);
         let locals = variables.get("local").cloned().unwrap_or(Value::Null);
         Ok(self.with_evaluator(&variables, |evaluator| {
             self.evaluate_blocks(evaluator, locals)
         }))
+    }
+
+    /// Notes the files that calls in the file may read, and the units whose outputs it uses.
+    fn note_reads(&self, variables: &Members) {
+        let mut directories = vec![self.context.file.clone()];
+        for other in [&self.context.directory, &self.context.original] {
+            if !directories.contains(other) {
+                directories.push(other.clone());
+            }
+        }
+        let mut calls = Vec::new();
+        let mut dependencies = Vec::new();
+        self.with_evaluator(variables, |evaluator| {
+            let evaluate = |argument: &Expression| evaluator.evaluate(argument);
+            let mut visitor = ReadingCalls::new(&evaluate, &directories);
+            visitor.visit_body(&self.body);
+            calls = visitor.calls;
+            for block in self.body.get_blocks("dependency") {
+                let mut unit = None;
+                if let Some(path) = block.body.get_attribute("config_path")
+                    && let Ok(path) = evaluator.evaluate(&path.value).as_string()
+                {
+                    unit = Some(join(&self.context.directory, &*path));
+                }
+                dependencies.push((label_of(block).unwrap_or_default(), unit));
+            }
+        });
+
+        let mut reads = self.evaluation.reads.borrow_mut();
+        let locals: Vec<_> = self.body.get_blocks("locals").collect();
+        let inputs = self.body.get_attribute("inputs").and_then(Span::span);
+        for call in &calls {
+            let mut spans = locals.iter().filter_map(|block| block.span());
+            if spans.any(|span| span.contains(&call.span.start)) {
+                reads.of_locals.add(call.reads.clone());
+            }
+            let is_input = inputs
+                .as_ref()
+                .is_some_and(|span| span.contains(&call.span.start));
+            // Inputs decide on nothing.
+            if !is_input {
+                reads.uncertain.add(call.reads.uncertain());
+            }
+        }
+        let path = self.file.path.clone();
+        reads.by_file.entry(path).or_default().extend(calls);
+        for (label, unit) in dependencies {
+            reads.dependencies.entry(label).or_default().insert(unit);
+        }
     }
 
     /// Adds the variable `local`. Like Terragrunt, evaluates in each round the locals whose
@@ -571,6 +625,7 @@ fn read_terragrunt_config(
         return Ok(default.clone());
     }
     if path.ends_with("terragrunt.stack.hcl") || path.ends_with("terragrunt.values.hcl") {
+        repository.note_unread(path);
         return Err(Stop::unknown(
             "stacks and values are not read as configurations",
         ));

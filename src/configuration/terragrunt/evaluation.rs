@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use super::unit_reads::UnitReads;
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::hcl::evaluate::allowance::{Allowance, within_depth};
 use crate::hcl::evaluate::value::{Stop, Value};
@@ -209,6 +210,8 @@ pub(super) struct Evaluation<'a> {
     pub malformed: RefCell<Option<Diagnostic>>,
     /// The files that were read so far, without symbolic links.
     pub files: RefCell<BTreeSet<PathBuf>>,
+    /// The files that calls in them may read, and the units whose outputs they use.
+    pub reads: RefCell<UnitReads>,
     configurations: Cell<usize>,
 }
 
@@ -228,6 +231,7 @@ impl<'a> Evaluation<'a> {
             allowance: Allowance::default(),
             malformed: RefCell::default(),
             files: RefCell::default(),
+            reads: RefCell::default(),
             configurations: Cell::new(0),
         }
     }

@@ -26,6 +26,7 @@ mod template_file;
 #[cfg(test)]
 mod tests;
 mod unit;
+mod unit_reads;
 mod working_directory;
 
 pub(crate) use crate::hcl::evaluate::value::Unknown;
@@ -35,6 +36,7 @@ pub(crate) use generated_units::{GeneratedFrom, GeneratedUnit, GeneratedUnits};
 pub(crate) use parsing_context::FILE_NAMES;
 pub(crate) use stack::{GENERATED_UNITS, INCLUDE, STACK, unread_locations};
 pub(crate) use unit::{CACHE, Unit, UnitSource, UnitState, is_unit, read_or_unknown};
+pub(crate) use unit_reads::UnitReads;
 pub(crate) use working_directory::{WorkingDirectory, loads_own_files, working_directory};
 
 /// Whether Terragrunt may read a file of this name.

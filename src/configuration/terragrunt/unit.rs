@@ -11,6 +11,8 @@ use super::contents::certain_text;
 use super::evaluation::{Evaluation, Repository, has_configuration};
 use super::merge::{Block, Configuration, Members, RefusedInclude};
 use super::parsing_context::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, ParsingContext};
+use super::unit_reads::UnitReads;
+use crate::configuration::file_reads::FileReads;
 use crate::configuration::root::Inputs;
 use crate::configuration::storage::StateStorage;
 use crate::diagnostic::{Diagnostic, Location};
@@ -51,6 +53,8 @@ pub(crate) struct Unit {
     pub malformed: Option<Diagnostic>,
     /// The files that were read for it, without symbolic links.
     pub files: BTreeSet<PathBuf>,
+    /// The files that calls in them may read.
+    pub reads: UnitReads,
     /// Number of steps in which it was evaluated.
     pub steps: usize,
 }
@@ -156,11 +160,13 @@ pub(super) fn evaluate_or_unknown(evaluation: &Evaluation<'_>, directory: &Path)
         needs_values: false,
         malformed: None,
         files: BTreeSet::new(),
+        reads: UnitReads::default(),
         steps: 0,
     });
     Unit {
         malformed: evaluation.malformed.take(),
         files: evaluation.files.take(),
+        reads: evaluation.reads.take(),
         steps: evaluation.allowance.spent(),
         ..unit
     }
@@ -264,7 +270,7 @@ fn unit_of(directory: PathBuf, configuration: &Configuration, evaluation: &Evalu
         source: source.map_err(|stop| unknown_at(stop, source_location.as_ref())),
         inputs: inputs_of(configuration),
         state: state_of(configuration),
-        storage: storage_of(configuration),
+        storage: storage_of(configuration, &evaluation.reads.borrow()),
         generated: generated_files,
         has_download_directory: configuration.has_download_directory,
         copies_hidden_files: terraform_argument(configuration, "include_in_copy").is_some(),
@@ -273,6 +279,7 @@ fn unit_of(directory: PathBuf, configuration: &Configuration, evaluation: &Evalu
         needs_values: configuration.needs_values,
         malformed: None,
         files: BTreeSet::new(),
+        reads: UnitReads::default(),
         steps: 0,
         directory,
     }
@@ -330,16 +337,31 @@ fn state_of(configuration: &Configuration) -> UnitState {
 }
 
 /// The place of the state, as far as the configuration of the unit specifies it.
-fn storage_of(configuration: &Configuration) -> Option<StateStorage> {
+fn storage_of(configuration: &Configuration, reads: &UnitReads) -> Option<StateStorage> {
     let arguments: Vec<&Value> = configuration.init_arguments.values().collect();
     let storage = match &configuration.remote_state {
-        Some(block) => StateStorage::of_remote_state(&block.members, block.location.clone()),
+        Some(block) => {
+            let reads_of =
+                |unknown: &Unknown| reads_of_unknown(reads, unknown, block.location.as_ref());
+            StateStorage::of_remote_state(&block.members, block.location.clone(), &reads_of)
+        }
         None if arguments.is_empty() => return None,
         None => StateStorage::default(),
     };
     let block = configuration.terraform.as_ref();
     let location = block.and_then(|block| block.location.as_ref());
-    Some(storage.with_arguments_of_init(&arguments, location))
+    let reads_of = |unknown: &Unknown| reads_of_unknown(reads, unknown, location);
+    Some(storage.with_arguments_of_init(&arguments, &reads_of))
+}
+
+/// The files on which an unknown value in a block depends.
+fn reads_of_unknown(reads: &UnitReads, unknown: &Unknown, block: Option<&Location>) -> FileReads {
+    match (&unknown.location, block) {
+        (Some(location), _) => reads.at(location),
+        // Variables of Terragrunt that are never known have no location.
+        (None, Some(block)) => reads.of_remote_state(block),
+        (None, None) => FileReads::default(),
+    }
 }
 
 /// Converts to an unknown value, which has the location of the block unless it has its own.

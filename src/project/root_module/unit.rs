@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::repository_stacks::RepositoryStacks;
 use crate::configuration::terragrunt::{
-    self, GeneratedUnit, Repository, UnitSource, Unknown, WorkingDirectory,
+    self, GeneratedUnit, Repository, UnitReads, UnitSource, Unknown, WorkingDirectory,
 };
 use crate::configuration::{
     self, FileReads, Inputs, ModuleCache, ModuleCall, ModulePath, Origin, OwnCommit, Required,
@@ -263,7 +263,7 @@ impl TerragruntUnit {
                 None => Location::of_file(join(&self.root, terragrunt::FILE_NAMES[1])),
             };
             let text = lines.text_around(&location);
-            let part = unknown_part(location, &unknown.reason, &text);
+            let part = unknown_part(location, &unknown.reason, &text, &self.read.reads);
             requirements.unknown_calls.push(part);
         }
     }
@@ -279,7 +279,8 @@ impl TerragruntUnit {
                 location: location.clone(),
             });
         }
-        let mut part = unknown_part(location.clone(), "source", &source);
+        let reads = &self.read.reads;
+        let mut part = unknown_part(location.clone(), "source", &source, reads);
         // The source is known, whatever it was computed from.
         part.origin.files = FileReads::default();
         requirements.unknown_calls.push(part);
@@ -484,10 +485,10 @@ impl TerragruntUnit {
 }
 
 /// Something of a unit that cannot be read, because of a text.
-fn unknown_part(location: Location, reason: &str, text: &str) -> UnknownCall {
+fn unknown_part(location: Location, reason: &str, text: &str, reads: &UnitReads) -> UnknownCall {
     let mut origin = Origin::default();
     origin.fingerprint.mix(reason, text);
-    origin.files = FileReads::of_unit(&location);
+    origin.files = reads.at(&location);
     UnknownCall {
         location,
         key: UNIT_ADDRESS.to_owned(),

@@ -12,6 +12,10 @@ pub(super) fn may_be_affected(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> 
     let change = facts.change;
     let module = root.module;
     let declared = &root.declared;
+    // Anything may be read through a link, so both readings are compared.
+    if !change.altered_links.is_empty() {
+        return true;
+    }
     if is_touched(change, &module.canonical) || is_touched(change, &module.lock_directory) {
         return true;
     }
@@ -62,7 +66,5 @@ fn reads_altered_files(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>) -> bool {
     for storage in &declared.storages {
         reads.push(&storage.reads);
     }
-    reads
-        .into_iter()
-        .any(|files| facts.change.may_alter_files(files))
+    reads.into_iter().any(|files| facts.may_alter_files(files))
 }

@@ -21,7 +21,7 @@ use crate::project::root_module::RootModule;
 use crate::project::session::Session;
 use crate::provider::{Dialect, Hash, ProviderAddress, Version};
 use crate::settings::{self, Settings};
-use crate::system::{canonicalize, files, parallel};
+use crate::system::{Environment, canonicalize, files, parallel};
 
 /// The base revision as far as it concerns one root module.
 pub(super) struct Base<'a> {
@@ -57,6 +57,7 @@ pub(super) type VersionsByProvider = BTreeMap<ProviderAddress, BTreeMap<Version,
 pub(super) struct BaseFacts<'a> {
     pub(super) change: &'a ReviewedChange,
     pub(super) module_cache: &'a ModuleCache,
+    pub(super) environment: &'a Environment,
     /// Providers in lock files.
     pub(super) providers: BTreeSet<ProviderAddress>,
     /// Entries of lock files of modules.
@@ -193,6 +194,7 @@ impl<'a> BaseFacts<'a> {
         Self {
             change,
             module_cache: &session.modules,
+            environment: &session.environment,
             readings: Arc::new(readings),
             unfetched: Arc::new(unfetched),
             providers: named_providers(lock_files.map(|(_, bytes)| bytes).collect()),

@@ -36,7 +36,7 @@ const PERHAPS_CLI_WORDS: [&str; 2] = ["host \"", "credentials \""];
 pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> Vec<Diagnostic> {
     let change = facts.change;
     let mut by_effect: BTreeMap<Effect, Vec<&Path>> = BTreeMap::new();
-    for path in changed_paths(change) {
+    for path in change.changed_paths() {
         let inside = path.strip_prefix(&change.top).unwrap_or(path);
         // A run may begin in any directory, so that this is for no root module in particular.
         if let Some(effect) = local_repositories::effect(inside, path) {
@@ -58,18 +58,6 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
         findings.push(finding_about(change, effect, paths));
     }
     findings
-}
-
-/// The changed files, and the links to them.
-fn changed_paths(change: &ReviewedChange) -> BTreeSet<&Path> {
-    let mut paths = BTreeSet::new();
-    for path in &change.differing {
-        paths.insert(path.as_path());
-        for link in change.link_targets.get(path).into_iter().flatten() {
-            paths.insert(link);
-        }
-    }
-    paths
 }
 
 /// The effect of a changed path; `None` if it decides nothing.

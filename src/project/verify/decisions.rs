@@ -309,7 +309,8 @@ fn check_storage(
             .unwrap_or_else(|| own_location(root));
         if changes.is_empty() {
             // The arguments are the same text, but may have other values.
-            if base.facts.change.may_alter_files(&storage.reads) {
+            let units = &root.module.units;
+            if base.facts.may_alter_reads(&storage.reads, units) {
                 let message =
                     format!("the state of {directory} depends on a file that the change alters");
                 findings.push(finding_state_moved(message, location));

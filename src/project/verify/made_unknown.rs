@@ -1,6 +1,8 @@
 //! Requirements that a change makes unknown: parts that the head does not read, and the base reads
 //! or does not read in the same way.
 
+use std::collections::BTreeSet;
+
 use super::affected::may_be_affected;
 use super::audited_root::{AuditedRoot, VerifiedRoot};
 use super::base::{BaseFacts, alters_code};
@@ -42,13 +44,10 @@ fn report_unknown(
     report: &mut VerifiedRoot,
 ) {
     let are_values_altered = facts.may_alter_values(root.module);
-    let are_units_altered = root
-        .module
-        .units
-        .iter()
-        .any(|unit| is_source_altered(unit, facts));
-    let mut new_or_altered = Vec::new();
     let units = &root.module.units;
+    let are_units_altered = units.iter().any(|unit| is_source_altered(unit, facts))
+        || are_read_through_altered_links(units, facts, before);
+    let mut new_or_altered = Vec::new();
     let is_stopped_unit = !units.is_empty()
         && units
             .iter()
@@ -63,11 +62,15 @@ fn report_unknown(
         if is_of_unit && (is_stopped_unit || is_of_missing_include(&call.location, units)) {
             continue;
         }
-        let is_altered = facts.change.may_alter_files(&call.origin.files)
+        let is_altered = facts.may_alter_reads(&call.origin.files, units)
             || (call.origin.input.is_some() && are_values_altered)
             || (is_of_unit && are_units_altered);
         let is_emptied = match &call.directory {
-            Some(directory) => facts.change.may_have_emptied(directory),
+            Some(directory) => {
+                let is_elsewhere = !before.missing_directories.contains(directory);
+                let has_altered_links = !facts.change.altered_links.is_empty();
+                (has_altered_links && is_elsewhere) || facts.change.may_have_emptied(directory)
+            }
             None => false,
         };
         let is_known = before.has_call(call) || is_elsewhere_in_base(root, facts, before, call);
@@ -99,6 +102,19 @@ impl RequirementsBefore {
         let id = unknown.id();
         self.unknown_calls.contains(&id) || self.package_calls.contains(&id)
     }
+}
+
+/// Whether the change leads a link elsewhere, so that the units read other files than at the base.
+fn are_read_through_altered_links(
+    units: &[TerragruntUnit],
+    facts: &BaseFacts<'_>,
+    before: &RequirementsBefore,
+) -> bool {
+    let mut now = BTreeSet::new();
+    for unit in units {
+        now.extend(unit.read.files.iter().cloned());
+    }
+    !facts.change.altered_links.is_empty() && before.exists && now != before.unit_files
 }
 
 /// Whether the change removes a file that a unit includes, and alters nothing else of the unit. The
@@ -182,7 +198,7 @@ fn report_inputs(
     let mut seen = Vec::new();
     for call in &root.declared.variable_calls {
         let is_known = before.variable_calls.contains(&call.id());
-        let is_altered = are_values_altered || facts.change.may_alter_files(&call.origin.files);
+        let is_altered = are_values_altered || facts.may_alter_files(&call.origin.files);
         if (is_known && !is_altered) || seen.contains(&&call.locations) {
             continue;
         }

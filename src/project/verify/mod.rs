@@ -8,6 +8,7 @@
 //! hash is for. Packages whose hashes are known answer that; else it is reported as not known.
 
 mod affected;
+mod altered_reads;
 mod atmos_stacks;
 mod attributes;
 mod audited_root;

@@ -27,6 +27,8 @@ pub(super) struct RequirementsBefore {
     pub(super) exists: bool,
     /// Parts that cannot be read.
     pub(super) unknown_calls: BTreeSet<PartId>,
+    /// Directories of called modules that are missing.
+    pub(super) missing_directories: BTreeSet<PathBuf>,
     /// Calls of other packages.
     pub(super) package_calls: BTreeSet<PartId>,
     /// Calls that depend on an input of the run.
@@ -44,6 +46,8 @@ pub(super) struct RequirementsBefore {
     pub(super) own_commits: Vec<OwnCommit>,
     /// Hosts of all called packages and required providers, also of modules of other packages.
     pub(super) hosts: BTreeSet<String>,
+    /// The files that were read for its units.
+    pub(super) unit_files: BTreeSet<PathBuf>,
 }
 
 /// Readings of the base revision. Each root module is read when a comparison first needs it.
@@ -125,6 +129,9 @@ impl BaseReadings {
             exists: true,
             ..RequirementsBefore::default()
         };
+        for unit in &root.units {
+            before.unit_files.extend(unit.read.files.iter().cloned());
+        }
         let mut dialects = vec![root.dialect];
         // Where the head is read for both tools, the base is compared as both read it.
         if head.other_reading != OtherReading::Ignored {
@@ -239,6 +246,7 @@ impl RequirementsBefore {
     fn add(&mut self, requirements: &Requirements) {
         for call in &requirements.unknown_calls {
             self.unknown_calls.insert(call.id());
+            self.missing_directories.extend(call.directory.clone());
         }
         for call in &requirements.variable_calls {
             self.variable_calls.insert(call.id());

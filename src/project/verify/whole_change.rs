@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::audited_root::VerifyOptions;
 use super::base::BaseFacts;
@@ -54,6 +55,7 @@ impl Session<'_> {
             &stack_lines.iter().collect::<Vec<_>>(),
         ));
         findings.extend(findings_about_links(change, &roots.selection));
+        findings.extend(notes_about_links_to_roots(change, roots));
         findings.extend(finding_case_variants(change));
         findings.extend(note_about_submodules(change, applies));
         findings.extend(deciding_files::check(facts, applies));
@@ -217,6 +219,31 @@ fn findings_about_links(change: &ReviewedChange, selection: &Selection) -> Vec<D
         }
     }
     links.iter().map(|link| link_added(change, link)).collect()
+}
+
+/// The notes about links that lead to directories with other root modules than in the base.
+/// `--recursive` checks root modules where they are, and not through links.
+fn notes_about_links_to_roots(change: &ReviewedChange, roots: &Roots) -> Vec<Diagnostic> {
+    let base = Tree::Revision(Arc::clone(&change.base));
+    let mut notes = Vec::new();
+    for link in &change.altered_links {
+        let (Ok(before), Ok(now)) = (base.canonicalize(link), canonicalize(link)) else {
+            continue;
+        };
+        let mut directories = roots.list.iter().filter_map(|root| root.canonical.as_ref());
+        let leads_to_roots = directories.any(|directory| directory.starts_with(&now));
+        if before != now && leads_to_roots {
+            let shown = change.shown_path(link);
+            let message = format!(
+                "{} leads to the root modules in {}, and in the base to {}",
+                shown.display(),
+                change.shown_path(&now).display(),
+                change.shown_path(&before).display()
+            );
+            notes.push(decision_note(message, &Location::of_file(shown)));
+        }
+    }
+    notes
 }
 
 fn link_added(change: &ReviewedChange, link: &Path) -> Diagnostic {

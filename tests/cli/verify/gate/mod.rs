@@ -17,6 +17,8 @@ mod programs;
 mod read_files;
 mod replaced_modules;
 mod replaced_paths;
+#[cfg(unix)]
+mod retargeted_links;
 mod root_removed;
 mod stacks;
 mod unit_files;
