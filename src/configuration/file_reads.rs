@@ -116,11 +116,23 @@ impl FileReads {
         }
     }
 
-    /// Adds a path whose end alone may be known.
+    /// Adds an argument of a command that may be a path. A unit's own directory, or one above, only
+    /// tells the command where it is called.
+    fn add_argument(&mut self, path: &str, directories: &[PathBuf]) {
+        for directory in directories {
+            let path = join(directory, path);
+            if !directories.iter().any(|own| own.starts_with(&path)) {
+                self.paths.insert(path);
+            }
+        }
+    }
+
+    /// Adds a path whose end alone may be known. A path that the environment gives as a whole is
+    /// that of a file of the job.
     fn add_computed(&mut self, argument: &Expression, value: &Value, evaluate: &Evaluate<'_>) {
         match end_of(value).or_else(|| searched_name(argument, evaluate)) {
             Some(end) => _ = self.ends.insert(end),
-            None => self.has_computed_path = true,
+            None => self.has_computed_path |= !is_call_of(argument, "get_env"),
         }
     }
 
@@ -148,9 +160,9 @@ impl FileReads {
         }
         let is_elsewhere = texts.iter().any(|text| may_change_directory(text));
         for text in &texts {
-            self.add_path(text, directories);
+            self.add_argument(text, directories);
             for word in words(text).take(MOST_WORDS) {
-                self.add_path(word, directories);
+                self.add_argument(word, directories);
                 let name = word.rsplit('/').next().unwrap_or(word);
                 if is_elsewhere && !name.is_empty() {
                     self.ends.insert(format!("/{name}"));
@@ -260,12 +272,16 @@ fn end_of(value: &Value) -> Option<String> {
     (end.len() > 1).then(|| end.to_owned())
 }
 
+fn is_call_of(expression: &Expression, function: &str) -> bool {
+    matches!(expression, Expression::FuncCall(call) if call.name.name.as_str() == function)
+}
+
 /// The name of the file that `find_in_parent_folders` searches.
 fn searched_name(argument: &Expression, evaluate: &Evaluate<'_>) -> Option<String> {
     let Expression::FuncCall(call) = argument else {
         return None;
     };
-    if call.name.name.as_str() != "find_in_parent_folders" {
+    if !is_call_of(argument, "find_in_parent_folders") {
         return None;
     }
     let name = evaluate(call.args.iter().next()?).as_string().ok()?;
