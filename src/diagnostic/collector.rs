@@ -19,7 +19,7 @@ const MOST: usize = 1000;
 /// | up to 5 | 1,000 |
 /// | 6 to 499 | 5,000 divided by their number |
 /// | 500 or more | 10 |
-fn limit(roots: usize) -> usize {
+fn most_of_a_code(roots: usize) -> usize {
     (5_000 / roots.max(1)).clamp(10, MOST)
 }
 
@@ -29,9 +29,9 @@ pub(crate) struct Collector {
     /// Number of root modules in the run; 0 is treated as 1.
     roots: usize,
     kept: Vec<Diagnostic>,
-    /// Index of a diagnostic that others may be merged with, by itself without positions and
-    /// providers.
-    known: HashMap<Diagnostic, usize>,
+    /// Indexes in `kept` of the diagnostics that others may be merged into, by the diagnostic
+    /// without positions and providers.
+    merged: HashMap<Diagnostic, usize>,
     codes: HashMap<(Code, Severity), OfCode>,
     /// Number of diagnostics that were added.
     added: usize,
@@ -63,7 +63,7 @@ impl Collector {
             .or_default();
         of_code.left_out += take(&mut diagnostic.left_out);
         // Further ones are counted only, because a file may have any number of them.
-        if of_code.kept == limit(self.roots) {
+        if of_code.kept == most_of_a_code(self.roots) {
             of_code.left_out += 1;
             return;
         }
@@ -77,8 +77,8 @@ impl Collector {
         let labels = take(&mut diagnostic.labels);
         let providers = take(&mut diagnostic.providers);
         let more_labels = take(&mut diagnostic.more_labels);
-        let Some(kept) = self
-            .known
+        let Some(merged) = self
+            .merged
             .get(&diagnostic)
             .and_then(|index| self.kept.get_mut(*index))
         else {
@@ -93,23 +93,23 @@ impl Collector {
             });
             // No other one can be merged into a diagnostic that was left out.
             if self.kept.len() > index {
-                self.known.insert(key, index);
+                self.merged.insert(key, index);
             }
             return;
         };
         self.added += 1;
-        kept.more_labels += more_labels;
+        merged.more_labels += more_labels;
         for label in labels {
             // A file may repeat a fault many times. Further locations are counted, not kept.
-            if kept.labels.len() >= MOST {
-                kept.more_labels += 1;
-            } else if !kept.labels.contains(&label) {
-                kept.labels.push(label);
+            if merged.labels.len() >= MOST {
+                merged.more_labels += 1;
+            } else if !merged.labels.contains(&label) {
+                merged.labels.push(label);
             }
         }
         for provider in providers {
-            if kept.providers.len() < MOST && !kept.providers.contains(&provider) {
-                kept.providers.push(provider);
+            if merged.providers.len() < MOST && !merged.providers.contains(&provider) {
+                merged.providers.push(provider);
             }
         }
     }

@@ -7,6 +7,7 @@ use super::words::joined_with_and;
 /// Folds diagnostics that have the same next step into the first one of them.
 pub(crate) fn fold(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut groups: Vec<Vec<Diagnostic>> = Vec::new();
+    // Indexes of the groups that others may join.
     let mut with_patterns: Vec<usize> = Vec::new();
     for diagnostic in diagnostics {
         // Only a pattern can be worded for several providers or files.
@@ -14,21 +15,21 @@ pub(crate) fn fold(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
             groups.push(vec![diagnostic]);
             continue;
         }
-        let same = with_patterns
+        let same_group = with_patterns
             .iter()
-            .find(|index| is_same(&groups[**index][0], &diagnostic));
-        if let Some(index) = same {
+            .find(|index| has_same_next_step(&groups[**index][0], &diagnostic));
+        if let Some(index) = same_group {
             groups[*index].push(diagnostic);
         } else {
             with_patterns.push(groups.len());
             groups.push(vec![diagnostic]);
         }
     }
-    groups.into_iter().filter_map(folded).collect()
+    groups.into_iter().filter_map(fold_group).collect()
 }
 
 /// Whether two diagnostics differ only in the names, locations and providers.
-fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
+fn has_same_next_step(one: &Diagnostic, other: &Diagnostic) -> bool {
     let (Some(pattern), Some(other_pattern)) = (&one.pattern, &other.pattern) else {
         return false;
     };
@@ -40,8 +41,8 @@ fn is_same(one: &Diagnostic, other: &Diagnostic) -> bool {
         && pattern.without_names() == other_pattern.without_names()
 }
 
-/// Folds diagnostics that are the same; `None` if there are none.
-fn folded(group: Vec<Diagnostic>) -> Option<Diagnostic> {
+/// Folds the diagnostics of a group into the first; `None` if there are none.
+fn fold_group(group: Vec<Diagnostic>) -> Option<Diagnostic> {
     let mut pattern = group.first()?.pattern.clone();
     let mut are_details_equal = true;
     // Details that all diagnostics have in common are not repeated at each location.
@@ -52,10 +53,10 @@ fn folded(group: Vec<Diagnostic>) -> Option<Diagnostic> {
         }
     }
 
-    let mut parts = group.into_iter();
-    let mut folded = labelled(parts.next()?, are_details_equal);
-    for part in parts {
-        let part = labelled(part, are_details_equal);
+    let mut rest = group.into_iter();
+    let mut folded = with_details_in_label(rest.next()?, are_details_equal);
+    for diagnostic in rest {
+        let part = with_details_in_label(diagnostic, are_details_equal);
         folded.labels.extend(part.labels);
         // The next step is the same, for the names of all.
         if let (Some(help), Some(other)) = (&mut folded.help, &part.help) {
@@ -78,7 +79,7 @@ fn folded(group: Vec<Diagnostic>) -> Option<Diagnostic> {
 }
 
 /// Writes the details of a diagnostic at its first location, unless they are the same for all.
-fn labelled(mut diagnostic: Diagnostic, are_details_equal: bool) -> Diagnostic {
+fn with_details_in_label(mut diagnostic: Diagnostic, are_details_equal: bool) -> Diagnostic {
     if are_details_equal {
         return diagnostic;
     }

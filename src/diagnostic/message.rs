@@ -53,9 +53,9 @@ pub struct Message {
 }
 
 impl Message {
-    /// Formats a message that names a path, which may be the path of a file that each root module
-    /// has.
-    pub fn naming(path: &Path, words: impl Fn(path::Display<'_>) -> String) -> Self {
+    /// A message that `format` writes with a path, which may be the path of a file that each root
+    /// module has.
+    pub fn naming(path: &Path, format: impl Fn(path::Display<'_>) -> String) -> Self {
         // Below `.terraform` the path is the same in every root module, so one message fits all of
         // them.
         let in_root: PathBuf = path
@@ -64,14 +64,14 @@ impl Message {
             .collect();
         let mut shared = None;
         if !in_root.as_os_str().is_empty() {
-            shared = Some(words(in_root.display()));
+            shared = Some(format(in_root.display()));
         }
         let named = NamedPath {
             path: path.to_owned(),
-            words: words(Path::new(NamedPath::MARK).display()),
+            words: format(Path::new(NamedPath::MARK).display()),
         };
         Self {
-            text: words(path.display()),
+            text: format(path.display()),
             shared,
             named: Some(Box::new(named)),
             pattern: None,

@@ -88,7 +88,7 @@ impl Method {
     }
 
     /// Whether a package has been fetched already.
-    pub(super) fn knows_package(&self, package: &PackageId) -> bool {
+    pub(super) fn has_fetched(&self, package: &PackageId) -> bool {
         self.packages.get(package).is_some()
     }
 
@@ -178,29 +178,29 @@ impl Method {
     }
 
     /// Returns the release of a package; `None` for sources that do not know releases.
-    pub(super) fn published(&self, package: &PackageId) -> Result<Option<Published>> {
+    pub(super) fn published_release(&self, package: &PackageId) -> Result<Option<Published>> {
         match &self.kind {
             SourceKind::Registry(registry) => {
-                let published = registry.published(package)?;
+                let published = registry.published_release(package)?;
                 self.remember_release(package, &published.h1);
                 Ok(Some(published))
             }
-            SourceKind::Offline(offline) => Ok(offline.published(package)),
+            SourceKind::Offline(offline) => Ok(offline.published_release(package)),
             _ => Ok(None),
         }
     }
 
     /// Requests what a fetch of the package needs first, so that it is there by then.
-    pub(super) fn prepare(&self, package: &PackageId) {
+    pub(super) fn prefetch(&self, package: &PackageId) {
         match &self.kind {
-            SourceKind::Registry(registry) => registry.prepare(package),
-            SourceKind::NetworkMirror(mirror) => mirror.prepare(package),
+            SourceKind::Registry(registry) => registry.prefetch(package),
+            SourceKind::NetworkMirror(mirror) => mirror.prefetch(package),
             _ => {}
         }
     }
 
     /// Name of the method in a sentence, if it contains copies of published packages.
-    pub(super) fn mirror(&self) -> Option<String> {
+    pub(super) fn mirror_name(&self) -> Option<String> {
         match &self.kind {
             SourceKind::Registry(_) => None,
             SourceKind::FilesystemMirror(mirror) => {
@@ -212,7 +212,7 @@ impl Method {
         }
     }
 
-    pub(super) fn registry(&self) -> Option<&Registry> {
+    pub(super) fn as_registry(&self) -> Option<&Registry> {
         if let SourceKind::Registry(registry) = &self.kind {
             Some(registry)
         } else {

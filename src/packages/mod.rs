@@ -95,10 +95,10 @@ impl Source {
 
     /// The same source, which stores facts about platforms.
     #[must_use]
-    pub(crate) fn remembering(mut self, cache: Option<&HashCache>) -> Self {
-        self.methods
-            .iter_mut()
-            .for_each(|method| method.cache = cache.cloned());
+    pub(crate) fn with_cache(mut self, cache: Option<&HashCache>) -> Self {
+        for method in &mut self.methods {
+            method.cache = cache.cloned();
+        }
         self
     }
 
@@ -172,16 +172,20 @@ impl Source {
         package: &PackageId,
         progress: ProgressSink<'_>,
     ) -> Result<Arc<Fetched>> {
-        self.first(package, |method| method.fetch_once(package, progress))
+        self.first_with_package(package, |method| method.fetch_once(package, progress))
     }
 
     /// Fetches as [`Source::fetch_once`] does, but downloads again at each call.
-    pub(crate) fn archive(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
-        self.first(fetch.package, |method| method.fetch(fetch))
+    pub(crate) fn download_archive(&self, fetch: &Fetch<'_>) -> Result<Fetched> {
+        self.first_with_package(fetch.package, |method| method.fetch(fetch))
     }
 
     /// The answer of the first method that has a package.
-    fn first<T>(&self, package: &PackageId, ask: impl Fn(&Method) -> Result<T>) -> Result<T> {
+    fn first_with_package<T>(
+        &self,
+        package: &PackageId,
+        ask: impl Fn(&Method) -> Result<T>,
+    ) -> Result<T> {
         let mut missing = SourceError::platform_not_among(package, []);
         for method in self.methods_with(&package.address, &package.version)? {
             match ask(method) {
@@ -194,17 +198,17 @@ impl Source {
 
     /// Fetches the signed sums of a version from the URLs of an earlier run. [`Source::fetch_once`]
     /// returns the error, if any.
-    pub(crate) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
-        if let Some(registry) = self.only_method(address).and_then(Method::registry) {
-            registry.prepare_release(address, version);
+    pub(crate) fn prefetch_release(&self, address: &ProviderAddress, version: &Version) {
+        if let Some(registry) = self.only_method(address).and_then(Method::as_registry) {
+            registry.prefetch_release(address, version);
         }
     }
 
     /// Fetches the metadata of a package, so that [`Source::fetch_once`] need not wait for it, and
     /// returns any error there.
-    pub(crate) fn prepare(&self, package: &PackageId) {
+    pub(crate) fn prefetch_metadata(&self, package: &PackageId) {
         if let Some(method) = self.only_method(&package.address) {
-            method.prepare(package);
+            method.prefetch(package);
         }
     }
 
@@ -214,19 +218,19 @@ impl Source {
     }
 
     /// Whether a package has been fetched already.
-    pub(crate) fn knows_package(&self, package: &PackageId) -> bool {
+    pub(crate) fn has_fetched(&self, package: &PackageId) -> bool {
         self.methods_for(&package.address)
-            .any(|method| method.knows_package(package))
+            .any(|method| method.has_fetched(package))
     }
 
     /// Returns the release of a version, from the metadata of one platform, or without the network
     /// as an earlier run has verified it; `None` if a mirror supplies it, because a mirror only
     /// contains copies.
-    pub fn published(&self, package: &PackageId) -> Result<Option<Published>> {
+    pub fn published_release(&self, package: &PackageId) -> Result<Option<Published>> {
         let methods = self.methods_with(&package.address, &package.version)?;
         methods
             .first()
-            .map_or(Ok(None), |method| method.published(package))
+            .map_or(Ok(None), |method| method.published_release(package))
     }
 
     /// The `zh:` of a package in SHA256SUMS or, if a filesystem mirror supplies it, of its archive;
@@ -269,7 +273,8 @@ impl Source {
     /// Name of the provider's source in a sentence, if it only contains copies of published
     /// packages.
     pub(crate) fn mirror_of(&self, address: &ProviderAddress) -> Option<String> {
-        let names: Option<Vec<String>> = self.methods_for(address).map(Method::mirror).collect();
+        let names: Option<Vec<String>> =
+            self.methods_for(address).map(Method::mirror_name).collect();
         names
             .map(|names| names.join(" and "))
             .filter(|names| !names.is_empty())
@@ -284,7 +289,7 @@ impl Source {
         Ok(self
             .methods_with(address, version)?
             .first()
-            .and_then(|method| method.mirror()))
+            .and_then(|method| method.mirror_name()))
     }
 
     /// The network mirror at which `init` stops although a later installation method has a version.
@@ -293,16 +298,16 @@ impl Source {
         address: &ProviderAddress,
         version: &Version,
     ) -> Option<String> {
-        let mut before = None;
+        let mut earlier_mirror = None;
         for method in self.methods_for(address) {
             let available = method.versions(address);
             if available.is_ok_and(|available| available.versions.contains_key(version)) {
-                return before;
+                return earlier_mirror;
             }
             // `init` requests the version there although the mirror does not list it (OpenTofu's
             // and Terraform's `internal/getproviders/multi_source.go`).
-            if matches!(method.kind, SourceKind::NetworkMirror(_)) && before.is_none() {
-                before = method.mirror();
+            if matches!(method.kind, SourceKind::NetworkMirror(_)) && earlier_mirror.is_none() {
+                earlier_mirror = method.mirror_name();
             }
         }
         None
@@ -322,7 +327,7 @@ impl Source {
         Ok(self
             .methods_with(address, version)?
             .first()
-            .and_then(|method| method.registry()))
+            .and_then(|method| method.as_registry()))
     }
 
     fn methods_for(&self, address: &ProviderAddress) -> impl Iterator<Item = &Method> {

@@ -77,7 +77,7 @@ impl Offline {
     }
 
     /// Returns the version as an earlier run verified it. The signer is not kept.
-    pub(super) fn published(&self, package: &PackageId) -> Option<Published> {
+    pub(super) fn published_release(&self, package: &PackageId) -> Option<Published> {
         let sums = self
             .registries
             .as_ref()?

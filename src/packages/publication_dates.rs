@@ -60,18 +60,18 @@ pub(crate) struct NotOldEnough {
 }
 
 impl DemandedAge {
-    /// Returns the reason why something that was published then is not old enough, or cannot be
-    /// shown to be.
+    /// Returns the reason why something is not old enough, or cannot be shown to be; `None` if it
+    /// is, or no age is demanded. The date is requested only if an age is demanded.
     pub(crate) fn why_not_old_enough(
         &self,
-        published: impl FnOnce() -> Result<Timestamp, String>,
+        publication_date: impl FnOnce() -> Result<Timestamp, String>,
     ) -> Option<NotOldEnough> {
         if self.age.is_zero() {
             return None;
         }
         let age = SignedDuration::try_from(self.age).unwrap_or(SignedDuration::MAX);
-        let published = published();
-        let why = match &published {
+        let known_date = publication_date();
+        let why = match &known_date {
             Ok(date) if self.now.duration_since(*date) >= age => return None,
             Ok(date) => format!(
                 "published {date:.0}, and it must be {} old",
@@ -80,7 +80,7 @@ impl DemandedAge {
             Err(why) => format!("its publication date is not known: {why}"),
         };
         Some(NotOldEnough {
-            is_date_known: published.is_ok(),
+            is_date_known: known_date.is_ok(),
             why,
         })
     }
@@ -175,15 +175,14 @@ impl PublicationDates {
     ///
     /// # Errors
     /// The reason why the date is not known.
-    pub(crate) fn published(
+    pub(crate) fn publication_date(
         &self,
         address: &ProviderAddress,
         version: &Version,
         source: &Source,
     ) -> Result<Timestamp, String> {
-        let documented = self.document_of(address);
-        let why = match documented {
-            Ok(published) => match published.dates.get(version) {
+        let why = match self.documented(address) {
+            Ok(documented) => match documented.dates.get(version) {
                 Some(date) => return Ok(*date),
                 None => format!("the documentation of {address} does not list {version}"),
             },
@@ -211,29 +210,27 @@ impl PublicationDates {
     ///
     /// # Errors
     /// The reason why the date is not known.
-    pub(crate) fn first_published(
+    pub(crate) fn oldest_publication_date(
         &self,
         address: &ProviderAddress,
         source: &Source,
     ) -> Result<Timestamp, String> {
-        let documented = self
-            .document_of(address)
-            .ok()
-            .and_then(|published| published.dates.values().min().copied());
-        if let Some(date) = documented {
-            return Ok(date);
+        if let Ok(documented) = self.documented(address)
+            && let Some(date) = documented.dates.values().min()
+        {
+            return Ok(*date);
         }
         // Without documentation each date costs a request, so only the date of the oldest version
         // is requested.
         let available = source
             .versions(address)
             .map_err(|error| error.to_string())?;
-        let first = available
+        let oldest = available
             .versions
             .keys()
             .next()
             .ok_or_else(|| format!("{address} has no version"))?;
-        self.published(address, first, source)
+        self.publication_date(address, oldest, source)
     }
 
     /// Returns the registry's facts about a provider.
@@ -241,7 +238,7 @@ impl PublicationDates {
     /// # Errors
     /// The reason why that is not known.
     pub(crate) fn listing(&self, address: &ProviderAddress) -> Result<Listing, String> {
-        self.document_of(address)
+        self.documented(address)
             .map(|published| published.listing.clone())
     }
 
@@ -253,7 +250,7 @@ impl PublicationDates {
         newest: &Version,
     ) -> ReleaseInfo {
         let mut info = ReleaseInfo::default();
-        if let Ok(published) = self.document_of(address) {
+        if let Ok(published) = self.documented(address) {
             info.published = published.dates.get(chosen).copied();
             info.newest_published = published.dates.get(newest).copied();
             if let Some(source) = &published.listing.source {
@@ -277,7 +274,7 @@ impl PublicationDates {
         version: &Version,
     ) -> Result<Timestamp, String> {
         let path = format!("registry/docs/modules/{module}/index.json");
-        let document = self.request_document::<TofuDocument>(&self.services.opentofu, &path)?;
+        let document = self.document_once::<TofuDocument>(&self.services.opentofu, &path)?;
         document
             .dates
             .get(version)
@@ -286,22 +283,22 @@ impl PublicationDates {
     }
 
     /// All that the registry of a provider documents.
-    fn document_of(&self, address: &ProviderAddress) -> Result<Arc<Documented>, String> {
+    fn documented(&self, address: &ProviderAddress) -> Result<Arc<Documented>, String> {
         let provider = format!("{}/{}", address.namespace, address.name);
         let host = address.hostname.as_ascii();
         if host == Dialect::Tofu.default_host_name() {
             let path = format!("registry/docs/providers/{provider}/index.json");
-            self.request_document::<TofuDocument>(&self.services.opentofu, &path)
+            self.document_once::<TofuDocument>(&self.services.opentofu, &path)
         } else if host == Dialect::Terraform.default_host_name() {
             let path = format!("v2/providers/{provider}?include=provider-versions");
-            self.request_document::<TerraformDocument>(&self.services.terraform, &path)
+            self.document_once::<TerraformDocument>(&self.services.terraform, &path)
         } else {
             Err(format!("{} does not publish it", address.hostname))
         }
     }
 
-    /// Requests a document, once per run.
-    fn request_document<T: DeserializeOwned + Into<Documented>>(
+    /// The content of a document, which is requested once per run.
+    fn document_once<T: DeserializeOwned + Into<Documented>>(
         &self,
         base: &Url,
         path: &str,
@@ -309,19 +306,19 @@ impl PublicationDates {
         /// Bytes of a date and its version in the map.
         const ENTRY: usize = 128;
         self.documents.get_or_compute(&path.to_owned(), || {
-            let mut base = base.clone();
-            if !base.path().ends_with('/') {
-                base.set_path(&format!("{}/", base.path()));
+            let mut directory = base.clone();
+            if !directory.path().ends_with('/') {
+                directory.set_path(&format!("{}/", directory.path()));
             }
-            let url = base
+            let url = directory
                 .join(path)
-                .map_err(|error| format!("{base}{path} is not a URL: {error}"))?;
+                .map_err(|error| format!("{directory}{path} is not a URL: {error}"))?;
             let answer = self
                 .client
                 .get_json(&url, None, MAXIMUM_DOCUMENT_BYTES, |document: T| {
                     let documented: Documented = document.into();
-                    let size = ENTRY * (documented.dates.len() + 1);
-                    (Arc::new(documented), size)
+                    let memory = ENTRY * (documented.dates.len() + 1);
+                    (Arc::new(documented), memory)
                 });
             answer
                 .map(|(_, documented)| documented)

@@ -63,6 +63,9 @@ impl Connections {
             .shared
             .facts
             .get_or_compute(&key, || Arc::new(SharedFacts::new(registries, repository)));
-        Ok((facts, trusted_keys))
+        Ok(TrustedFacts {
+            facts,
+            trusted_keys,
+        })
     }
 }

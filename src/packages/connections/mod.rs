@@ -327,31 +327,36 @@ impl Connections {
 /// so may everything that they refer to.
 fn configured_hosts(choice: &SourceChoice, config: &CliConfig) -> BTreeSet<String> {
     let mut hosts = BTreeSet::new();
-    let mut add = |url: &str| {
-        if let Ok(url) = Url::parse(url) {
-            hosts.insert(authority(&url));
-        }
-    };
     match choice {
-        SourceChoice::NetworkMirror(url) => add(url),
-        SourceChoice::OciMirror(template) => add(&format!("https://{template}")),
+        SourceChoice::NetworkMirror(url) => hosts.extend(host_in(url)),
+        SourceChoice::OciMirror(template) => {
+            hosts.extend(host_in(&format!("https://{template}")));
+        }
         _ => {}
     }
     for services in config.hosts.values() {
         for url in services.values() {
-            add(url);
+            hosts.extend(host_in(url));
         }
     }
     for method in config
         .provider_installation
         .iter()
-        .flat_map(|one| &one.methods)
+        .flat_map(|installation| &installation.methods)
     {
         match &method.kind {
-            MethodKind::NetworkMirror { url, .. } => add(url.as_str()),
-            MethodKind::OciMirror(template) => add(&format!("https://{template}")),
+            MethodKind::NetworkMirror { url, .. } => hosts.extend(host_in(url.as_str())),
+            MethodKind::OciMirror(template) => {
+                hosts.extend(host_in(&format!("https://{template}")));
+            }
             _ => {}
         }
     }
     hosts
+}
+
+/// The host of a URL, with its port; `None` if it is not one.
+fn host_in(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    Some(authority(&url))
 }

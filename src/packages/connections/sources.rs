@@ -27,7 +27,7 @@ impl Connections {
         let options = &self.shared.options;
         // A directory needs neither the CLI configuration nor a connection.
         if let SourceChoice::FilesystemMirror(directory) = &options.choice {
-            return Ok(Source::in_directory(directory).remembering(self.cache().as_ref()));
+            return Ok(Source::in_directory(directory).with_cache(self.cache().as_ref()));
         }
         let connection = self.connection(dialect)?;
         let cache = self.cache().map(|cache| {
@@ -42,15 +42,17 @@ impl Connections {
             Dialect::Terraform => Some(self.shared.netrc.clone()),
             Dialect::Tofu => None,
         };
+        let facts = match shared {
+            Some(shared) => Some(self.trusted_facts(dialect, shared)?),
+            None => None,
+        };
         let methods = Methods {
             shared: &self.shared,
             connection,
             downloader: Downloader::new(connection.client.clone(), options.jobs, cache, netrc),
-            facts: shared
-                .map(|shared| self.trusted_facts(dialect, shared))
-                .transpose()?,
+            facts,
         };
-        Ok(methods.source()?.remembering(self.cache().as_ref()))
+        Ok(methods.chosen_source()?.with_cache(self.cache().as_ref()))
     }
 
     /// The packages in the cache, and these versions from lock files.
@@ -85,7 +87,7 @@ struct Methods<'a> {
 
 impl Methods<'_> {
     /// Makes the source that the options choose.
-    fn source(&self) -> Result<Source> {
+    fn chosen_source(&self) -> Result<Source> {
         let downloader = self.downloader.clone();
         Ok(Source::new(match &self.shared.options.choice {
             SourceChoice::NetworkMirror(url) => {
@@ -100,15 +102,15 @@ impl Methods<'_> {
             SourceChoice::OciMirror(template) => {
                 self.oci_mirror(downloader, RepositoryTemplate::parse_flag(template)?)
             }
-            SourceChoice::CliConfiguration => return self.configured(),
+            SourceChoice::CliConfiguration => return self.configured_source(),
             SourceChoice::Registries | SourceChoice::FilesystemMirror(_) => {
-                self.registry(downloader)
+                self.registries(downloader)
             }
         }))
     }
 
     /// The registries that addresses name.
-    fn registry(&self, downloader: Downloader) -> SourceKind {
+    fn registries(&self, downloader: Downloader) -> SourceKind {
         let policy = SignaturePolicy {
             dialect: self.connection.dialect,
             enforce_validation: self.is_enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
@@ -159,7 +161,7 @@ impl Methods<'_> {
 
     /// The installation methods of the CLI configuration; without any, the directories that
     /// OpenTofu and Terraform search before they contact registries.
-    fn configured(&self) -> Result<Source> {
+    fn configured_source(&self) -> Result<Source> {
         let Some(installation) = &self.connection.config.provider_installation else {
             return Ok(Source::from_methods(
                 self.implied_methods(),
@@ -190,7 +192,7 @@ impl Methods<'_> {
             None => self.downloader.clone(),
         };
         match &method.kind {
-            MethodKind::Direct => Ok(self.registry(downloader)),
+            MethodKind::Direct => Ok(self.registries(downloader)),
             MethodKind::FilesystemMirror(path) => {
                 Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(path)))
             }
@@ -239,7 +241,7 @@ impl Methods<'_> {
             exclude: local_providers,
         };
         methods.push(Method::new(
-            self.registry(self.downloader.clone()),
+            self.registries(self.downloader.clone()),
             other_providers,
         ));
         methods

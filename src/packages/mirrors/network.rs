@@ -247,7 +247,7 @@ impl NetworkMirror {
             .map(|located| located.document.platforms())
     }
 
-    pub(in crate::packages) fn prepare(&self, package: &PackageId) {
+    pub(in crate::packages) fn prefetch(&self, package: &PackageId) {
         drop(self.request_document(&package.address, &package.version));
     }
 

@@ -15,7 +15,7 @@ use super::tag_of_version;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::RequestErrorKind;
 use crate::packages::shared_facts::envelope::Envelope;
-use crate::packages::shared_facts::release::unusable;
+use crate::packages::shared_facts::release::unusable_warning;
 use crate::provider::{OciRepository, ProviderAddress, Version};
 
 const ARTIFACT: &str = "application/vnd.provlock.release-facts.v1";
@@ -137,7 +137,7 @@ impl ReleaseTag<'_> {
     }
 
     fn unusable_error(&self, why: &str) -> FactsError {
-        FactsError::Unusable(unusable(self.address, self.version, why).into())
+        FactsError::Unusable(unusable_warning(self.address, self.version, why).into())
     }
 
     fn impossible_error(&self, why: &str) -> Diagnostics {

@@ -37,8 +37,12 @@ use crate::system::OnceMap;
 use protocol::{Metadata, Protocol};
 use signed::{SignedReleases, SignedSums};
 
-/// Facts about packages, and the trusted keys: a key among them must have signed the facts.
-pub(super) type TrustedFacts = (Arc<SharedFacts>, Vec<PublicKey>);
+/// Facts about packages that are trusted if one of the keys has signed them.
+#[derive(Clone)]
+pub(super) struct TrustedFacts {
+    pub(super) facts: Arc<SharedFacts>,
+    pub(super) trusted_keys: Vec<PublicKey>,
+}
 
 /// A registry's reports about packages, by platform.
 type Reports = BTreeMap<String, PackageReport>;
@@ -252,10 +256,10 @@ impl Registry {
     /// it are requested at the same time, and kept.
     fn metadata_with_facts(&self, package: &PackageId) -> Result<Arc<Metadata>> {
         std::thread::scope(|scope| {
-            if let Some((facts, _)) = &self.facts
+            if let Some(TrustedFacts { facts, .. }) = &self.facts
                 && self.downloader.cached_digest(package).is_none()
             {
-                scope.spawn(|| facts.envelope(&package.address, &package.version));
+                scope.spawn(|| facts.request_envelope(&package.address, &package.version));
             }
             self.protocol.metadata(package)
         })
@@ -268,13 +272,16 @@ impl Registry {
         let Metadata {
             package, response, ..
         } = metadata;
-        let (facts, keys) = self.facts.as_ref()?;
+        let TrustedFacts {
+            facts,
+            trusted_keys,
+        } = self.facts.as_ref()?;
         if let Some(cache) = &self.downloader.cache
             && cache.digest_by_zh(zh, &package.address.name).is_some()
         {
             return None;
         }
-        let digest = facts.digest(package, zh, keys)?;
+        let digest = facts.signed_digest(package, zh, trusted_keys)?;
         let reports = metadata.reports(self.policy.dialect).ok()?;
         check_against_reports(&reports, &package.platform, &response.shasum, &digest).ok()?;
         facts.count_use();
@@ -422,7 +429,7 @@ impl Registry {
 
     /// Returns what is known of a published version without fetching a package: the signed hashes,
     /// and the `h1:` that the registry reports.
-    pub(super) fn published(&self, package: &PackageId) -> Result<Published> {
+    pub(super) fn published_release(&self, package: &PackageId) -> Result<Published> {
         let metadata = self.protocol.metadata(package)?;
         let signed = self.releases.verified_sums(&metadata)?;
         let mut published = Published::of(
@@ -453,7 +460,7 @@ impl Registry {
 
     /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they
     /// are still there.
-    pub(super) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
+    pub(super) fn prefetch_release(&self, address: &ProviderAddress, version: &Version) {
         if let Ok(service) = self.protocol.registry_origin(&address.hostname) {
             self.releases
                 .prefetch_from_known_urls(&service, address, version);
@@ -461,7 +468,7 @@ impl Registry {
     }
 
     /// Fetches the signed facts about a package.
-    pub(super) fn prepare(&self, package: &PackageId) {
+    pub(super) fn prefetch(&self, package: &PackageId) {
         if self.verified_before(package).is_none()
             && let Ok(metadata) = self.metadata_with_facts(package)
         {

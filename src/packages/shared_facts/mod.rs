@@ -42,7 +42,7 @@ pub struct SharedFacts {
 struct State {
     /// Number of requests that wait for an answer, and when the first of them was sent.
     waiting: usize,
-    since: Option<Instant>,
+    waiting_since: Option<Instant>,
     /// Time that requests have waited, without the time since then.
     waited: Duration,
     /// Number of failed requests in a row.
@@ -94,27 +94,30 @@ impl SharedFacts {
 
     /// Requests the facts about a release; `None` if there are none, or if the registry was given
     /// up.
-    pub(super) fn envelope(
+    pub(super) fn request_envelope(
         &self,
         address: &ProviderAddress,
         version: &Version,
     ) -> Option<Arc<Envelope>> {
         self.releases
             .get_or_compute(&(address.clone(), version.clone()), || {
-                let time_limit = lock(&self.state).begin(Instant::now())?;
+                let time_limit = lock(&self.state).begin_request(Instant::now())?;
                 let tag = ReleaseTag {
                     repository: &self.repository,
                     address,
                     version,
                 };
                 let answer = self.registries.published_facts(&tag, time_limit);
-                lock(&self.state).end(Instant::now(), answer).map(Arc::new)
+                lock(&self.state)
+                    .end_request(Instant::now(), answer)
+                    .map(Arc::new)
             })
     }
 
-    /// The hashes of the package whose archive has the hash `zh`, if one of these keys has signed
-    /// them. The caller must not use them unless a verified SHA256SUMS lists `zh`.
-    pub(super) fn digest(
+    /// The hashes of the package whose archive has the hash `zh`, if they are published and one of
+    /// these keys has signed them. The caller must not use them unless a verified SHA256SUMS lists
+    /// `zh`.
+    pub(super) fn signed_digest(
         &self,
         package: &PackageId,
         zh: &Hash,
@@ -125,7 +128,7 @@ impl SharedFacts {
             version,
             platform,
         } = package;
-        let envelope = self.envelope(address, version)?;
+        let envelope = self.request_envelope(address, version)?;
         match envelope.open(trusted_keys, address, version) {
             Ok(facts) => facts
                 .packages
@@ -136,13 +139,13 @@ impl SharedFacts {
             Err(why) => {
                 lock(&self.state)
                     .problem
-                    .get_or_insert_with(|| release::unusable(address, version, &why));
+                    .get_or_insert_with(|| release::unusable_warning(address, version, &why));
                 None
             }
         }
     }
 
-    /// Takes note that a package was not downloaded because of [`SharedFacts::digest`].
+    /// Takes note that a package was not downloaded because of [`SharedFacts::signed_digest`].
     pub(super) fn count_use(&self) {
         lock(&self.state).used += 1;
     }
@@ -150,36 +153,36 @@ impl SharedFacts {
 
 impl State {
     /// Returns the time limit of a new request; `None` if the registry was given up.
-    fn begin(&mut self, now: Instant) -> Option<Duration> {
+    fn begin_request(&mut self, now: Instant) -> Option<Duration> {
         if self.is_given_up {
             return None;
         }
         self.waiting += 1;
-        self.since.get_or_insert(now);
-        Some(TIME_LIMIT.min(TIME_LIMIT_OF_ALL.saturating_sub(self.waited_until(now))))
+        self.waiting_since.get_or_insert(now);
+        Some(TIME_LIMIT.min(TIME_LIMIT_OF_ALL.saturating_sub(self.total_wait_until(now))))
     }
 
-    fn waited_until(&self, now: Instant) -> Duration {
+    fn total_wait_until(&self, now: Instant) -> Duration {
         self.waited
             + self
-                .since
+                .waiting_since
                 .map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
 
-    /// Notes that a request has ended, and returns the facts in its answer. The registry is given
-    /// up if it is slow, fails several times in a row, or sends too much.
-    fn end(
+    /// Notes that a request has ended, and returns the facts in its answer, if they are used. The
+    /// registry is given up if it is slow, fails several times in a row, or sends too much.
+    fn end_request(
         &mut self,
         now: Instant,
         answer: Result<Option<Envelope>, FactsError>,
     ) -> Option<Envelope> {
-        let waited = self.waited_until(now);
+        let total_wait = self.total_wait_until(now);
         self.waiting -= 1;
         if self.waiting == 0 {
-            self.waited = waited;
-            self.since = None;
+            self.waited = total_wait;
+            self.waiting_since = None;
         }
-        if waited >= TIME_LIMIT_OF_ALL || matches!(answer, Err(FactsError::Late)) {
+        if total_wait >= TIME_LIMIT_OF_ALL || matches!(answer, Err(FactsError::Late)) {
             self.give_up("its registry did not answer in time");
         }
         // Failures in a row mean that the registry is down. A single one may pass.
@@ -230,24 +233,24 @@ mod tests {
         let (mut state, start) = (State::default(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(
-            [state.begin(at(0)), state.begin(at(1))],
+            [state.begin_request(at(0)), state.begin_request(at(1))],
             [Some(TIME_LIMIT); 2]
         );
-        state.end(at(2), Ok(None));
-        state.end(at(4), Ok(None));
+        state.end_request(at(2), Ok(None));
+        state.end_request(at(4), Ok(None));
         // 26 seconds are left.
-        state.begin(at(100)).unwrap();
+        state.begin_request(at(100)).unwrap();
         for second in 101..124 {
-            state.begin(at(second)).unwrap();
-            state.end(at(second), Ok(None));
+            state.begin_request(at(second)).unwrap();
+            state.end_request(at(second), Ok(None));
         }
         assert_eq!(
-            (state.begin(at(124)), problem(&state)),
+            (state.begin_request(at(124)), problem(&state)),
             (Some(Duration::from_secs(2)), None)
         );
-        state.end(at(126), Ok(None));
+        state.end_request(at(126), Ok(None));
         assert_eq!(
-            (state.begin(at(126)), problem(&state)),
+            (state.begin_request(at(126)), problem(&state)),
             (None, Some("its registry did not answer in time"))
         );
     }
@@ -263,16 +266,19 @@ mod tests {
             (failure(), false),
             (failure(), true),
         ] {
-            state.begin(now).unwrap();
-            state.end(now, answer);
+            state.begin_request(now).unwrap();
+            state.end_request(now, answer);
             assert_eq!(state.is_given_up, is_given_up);
         }
-        assert_eq!((state.begin(now), problem(&state)), (None, Some("away")));
-        let mut state = State::default();
-        state.begin(now).unwrap();
-        state.end(now, Err(FactsError::Late));
         assert_eq!(
-            (state.begin(now), problem(&state)),
+            (state.begin_request(now), problem(&state)),
+            (None, Some("away"))
+        );
+        let mut state = State::default();
+        state.begin_request(now).unwrap();
+        state.end_request(now, Err(FactsError::Late));
+        assert_eq!(
+            (state.begin_request(now), problem(&state)),
             (None, Some("its registry did not answer in time"))
         );
     }

@@ -41,11 +41,11 @@ pub(in crate::packages) fn publish(
 ) -> Vec<PublishedRelease> {
     let has_failed = AtomicBool::new(false);
     let mut outcomes = vec![None; releases.len()];
-    // The releases that are published in the next round.
-    let mut open: Vec<usize> = (0..releases.len()).collect();
+    // The indexes of the releases that are published in the next round.
+    let mut to_publish: Vec<usize> = (0..releases.len()).collect();
     for round in 0..MOST_ROUNDS {
         let started = Instant::now();
-        let pushed = parallel::map(mem::take(&mut open), THREADS, |index| {
+        let pushed = parallel::map(mem::take(&mut to_publish), THREADS, |index| {
             if has_failed.load(Ordering::Relaxed) {
                 return (index, None);
             }
@@ -56,7 +56,7 @@ pub(in crate::packages) fn publish(
                 version: &facts.version,
             };
             let outcome = registries.push_facts(&tag, |published| {
-                renewed(published.as_ref(), facts.clone(), key)
+                merged_envelope(published.as_ref(), facts.clone(), key)
             });
             if outcome.is_err() {
                 has_failed.store(true, Ordering::Relaxed);
@@ -65,7 +65,7 @@ pub(in crate::packages) fn publish(
         });
         for (index, outcome) in pushed {
             match outcome {
-                Some(Ok(true)) => open.push(index),
+                Some(Ok(true)) => to_publish.push(index),
                 // In later rounds this means that the facts are still there, so the first
                 // result stays.
                 Some(Ok(false)) | None if round > 0 => continue,
@@ -73,7 +73,7 @@ pub(in crate::packages) fn publish(
             }
             outcomes[index] = outcome;
         }
-        if open.is_empty() || has_failed.load(Ordering::Relaxed) {
+        if to_publish.is_empty() || has_failed.load(Ordering::Relaxed) {
             break;
         }
         // As long as it took to publish all, but at least one second, which is twice the back-off.
@@ -91,10 +91,10 @@ pub(in crate::packages) fn publish(
         .collect()
 }
 
-/// The facts together with the published ones that the same key has signed; none if there is
-/// nothing to add.
-fn renewed(
-    published: Option<&Envelope>,
+/// The facts together with the published ones that the same key has signed; none if these contain
+/// all of them.
+fn merged_envelope(
+    published_envelope: Option<&Envelope>,
     facts: ReleaseFacts,
     key: &SigningKey,
 ) -> Result<Option<Envelope>> {
@@ -104,8 +104,9 @@ fn renewed(
         packages,
     } = &facts;
     let keys = [key.public_key()];
-    let published = published.and_then(|envelope| envelope.open(&keys, address, version).ok());
-    let Some(published) = published else {
+    // Facts that another key has signed are replaced.
+    let own = published_envelope.and_then(|envelope| envelope.open(&keys, address, version).ok());
+    let Some(published) = own else {
         return Ok(Some(Envelope::seal(&facts, key)));
     };
 

@@ -89,7 +89,7 @@ impl ReleaseJson {
 }
 
 /// The facts that are published about a release cannot be used.
-pub(in crate::packages) fn unusable(
+pub(in crate::packages) fn unusable_warning(
     address: &ProviderAddress,
     version: &Version,
     why: &str,

@@ -379,7 +379,7 @@ fn request_signer(
     let Some(platform) = platforms.first() else {
         return Ok(None);
     };
-    let published = source.published(&PackageId::new(address, version, platform))?;
+    let published = source.published_release(&PackageId::new(address, version, platform))?;
     match published.map(|published| published.authentication) {
         Some(Authentication::Signed { fingerprint, .. }) => Ok(Some(fingerprint)),
         _ => Ok(None),

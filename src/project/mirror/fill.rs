@@ -321,7 +321,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         let file = self.store.temporary_file(package)?;
         let archive_file = ArchiveFile::new(file.as_file(), &stored.package.path);
         let source = session.source(release.dialect, None)?;
-        let fetched = source.archive(&Fetch {
+        let fetched = source.download_archive(&Fetch {
             package,
             archive_file: Some(&archive_file),
             progress: &|package, progress| session.note_progress(package, progress),

@@ -232,7 +232,7 @@ impl RegistryData<'_> {
         if let Some(age) = policy.min_provider_age()
             && !policy.is_exempt_from_min_age(address, dialect)
             && let Some(NotOldEnough { is_date_known, why }) = (DemandedAge { age, now: self.now })
-                .why_not_old_enough(|| self.dates.first_published(address, source))
+                .why_not_old_enough(|| self.dates.oldest_publication_date(address, source))
         {
             let is = if is_date_known { "is" } else { "may be" };
             let message = format!("the first version of {name} {is} too young: {why}");

@@ -111,7 +111,7 @@ pub(crate) fn fetch_packages(
             continue;
         }
         for (index, package) in plan.packages().enumerate() {
-            if !source.knows_package(&package) {
+            if !source.has_fetched(&package) {
                 missing.push((index, package));
             }
         }
@@ -143,7 +143,7 @@ fn packages_of(
     let source = request.source;
     let mut results = Vec::new();
     for package in plan.packages() {
-        if !is_complete && !source.knows_package(&package) {
+        if !is_complete && !source.has_fetched(&package) {
             continue;
         }
         results.push(match source.fetch_once(&package, request.run.progress) {

@@ -121,7 +121,9 @@ impl ReleaseLookup<'_> {
 
     /// Returns the published facts about the release for one platform.
     pub(super) fn published(&self, platform: &Platform) -> Option<Published> {
-        self.source.published(&self.package(platform)).ok()?
+        self.source
+            .published_release(&self.package(platform))
+            .ok()?
     }
 
     /// Compares recorded hashes with the fetched packages. If none has a recorded hash and the

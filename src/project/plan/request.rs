@@ -388,8 +388,8 @@ impl Question {
         let source = &self.source;
         match &self.subject {
             RequestedData::Versions(address) => drop(source.versions(address)),
-            RequestedData::Release(address, version) => source.prepare_release(address, version),
-            RequestedData::Metadata(package) => source.prepare(package),
+            RequestedData::Release(address, version) => source.prefetch_release(address, version),
+            RequestedData::Metadata(package) => source.prefetch_metadata(package),
             RequestedData::Package(package) => return source.fetch_once(package, progress).is_ok(),
         }
         true

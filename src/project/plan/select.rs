@@ -413,7 +413,7 @@ impl VersionSearch<'_> {
         }
         let RegistryData { dates, .. } = request.registry_data?;
         RejectedVersion::if_too_young(version, candidate.minimum_age?, || {
-            dates.published(candidate.address, version, request.source)
+            dates.publication_date(candidate.address, version, request.source)
         })
     }
 

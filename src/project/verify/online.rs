@@ -271,7 +271,7 @@ impl<'a> EntryCheck<'a> {
         let mut published = None;
         if let Some(platform) = required.available.first().or(platforms.first()) {
             let package = self.release().package(platform);
-            published = self.online.source.published(&package)?;
+            published = self.online.source.published_release(&package)?;
         }
         let mut evidence = ReleaseEvidence::default();
         if let Some(published) = &published {
@@ -558,7 +558,7 @@ impl<'a> EntryCheck<'a> {
         let Some(platform) = platforms.first() else {
             return Ok(OldKey::Unknown("its source lists no platform"));
         };
-        match source.published(&release.package(platform)) {
+        match source.published_release(&release.package(platform)) {
             Ok(Some(published)) => match published.authentication {
                 Authentication::Signed { fingerprint, .. } => Ok(OldKey::Known(fingerprint)),
                 _ => Ok(OldKey::Unsigned),
@@ -585,7 +585,7 @@ impl<'a> EntryCheck<'a> {
             WAITING_REQUESTS,
             |platform: &Platform| {
                 let package = self.release().package(platform);
-                self.online.source.published(&package)
+                self.online.source.published_release(&package)
             },
         );
         for answer in answers {

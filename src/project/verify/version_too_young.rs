@@ -61,8 +61,9 @@ fn check_age(root: &AuditedRoot<'_>, entry: &Entry, demanded: DemandedAge) -> Op
         return Some(warning.help(Remedy::verify_online()));
     };
     let dates = registry_data.dates;
-    let not_old_enough = demanded
-        .why_not_old_enough(|| dates.published(&entry.address, &entry.locked.version, source))?;
+    let not_old_enough = demanded.why_not_old_enough(|| {
+        dates.publication_date(&entry.address, &entry.locked.version, source)
+    })?;
     let message = format!("{release} may not be used yet: {}", not_old_enough.why);
     let error = finding_at(Code::VersionTooYoung, message, entry.version());
     Some(error.help("wait until it is old enough, or lock an older version"))

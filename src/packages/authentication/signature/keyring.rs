@@ -10,7 +10,7 @@ use pgp::packet::{Packet, PacketParser, PublicKey, PublicSubkey, SignatureType, 
 use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion, PublicParams, Tag, VerifyingKey};
 
-use super::signature_packet::{SignaturePacket, Unreadable, signs};
+use super::signature_packet::{SignaturePacket, Unreadable, can_sign};
 
 /// Minimum length of RSA keys in Go since 1.24.
 const FEWEST_RSA_BITS: u16 = 1024;
@@ -59,7 +59,7 @@ enum Part {
 }
 
 impl Budget {
-    fn spend(&mut self) -> Result<(), String> {
+    fn spend_one(&mut self) -> Result<(), String> {
         self.0 = self
             .0
             .checked_sub(1)
@@ -68,12 +68,13 @@ impl Budget {
     }
 }
 
-/// Reads the keys of a block; there is at least one.
+/// Reads the keys of a block, at least one. Keys that cannot be read are skipped if there is
+/// another.
 ///
 /// # Errors
 /// The reason why no key can be read.
-pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Vec<Entity>, String> {
-    let mut parts = parse(bytes)?.into_iter().peekable();
+pub(super) fn read_keys(bytes: &[u8], budget: &mut Budget) -> Result<Vec<Entity>, String> {
+    let mut parts = parse_packets(bytes)?.into_iter().peekable();
     let mut entities = Vec::new();
     let mut problem = "the block contains no key".to_owned();
     while let Some(part) = parts.next() {
@@ -81,13 +82,13 @@ pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Vec<Entity>, Str
             "the block does not start with a key".clone_into(&mut problem);
             continue;
         };
-        let mut group = Vec::new();
+        let mut parts_of_key = Vec::new();
         while let Some(part) = parts.next_if(|part| !matches!(part, Part::Primary(_))) {
-            group.push(part);
+            parts_of_key.push(part);
         }
-        match Entity::read(primary, group, budget) {
+        match Entity::read(primary, parts_of_key, budget) {
             Ok(entity) => entities.push(entity),
-            Err(wrong) => problem = wrong,
+            Err(reason) => problem = reason,
         }
     }
     if entities.is_empty() {
@@ -102,7 +103,7 @@ pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Vec<Entity>, Str
 ///
 /// # Errors
 /// The text ends within a packet.
-fn parse(bytes: &[u8]) -> Result<Vec<Part>, String> {
+fn parse_packets(bytes: &[u8]) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     for packet in PacketParser::new(bytes) {
         match packet {
@@ -143,9 +144,9 @@ impl Entity {
     /// # Errors
     /// The key is unsupported or malformed, has no valid user ID or a wrong self-signature, or the
     /// budget for checking signatures is used up.
-    fn read(primary: PublicKey, group: Vec<Part>, budget: &mut Budget) -> Result<Self, String> {
+    fn read(primary: PublicKey, parts: Vec<Part>, budget: &mut Budget) -> Result<Self, String> {
         if primary.version() != KeyVersion::V4
-            || !signs(primary.algorithm())
+            || !can_sign(primary.algorithm())
             || is_too_short(&primary)
         {
             return Err("the key's version, algorithm or size is not supported".to_owned());
@@ -156,13 +157,15 @@ impl Entity {
             identities: Vec::new(),
             subkeys: Vec::new(),
         };
-        let mut parts = group.into_iter().peekable();
+        let mut parts = parts.into_iter().peekable();
         while let Some(part) = parts.next() {
             match part {
-                Part::UserId(id) => entity.add_identity(&id, signatures(&mut parts), budget)?,
-                Part::Subkey(key) => entity.add_subkey(key, signatures(&mut parts), budget)?,
+                Part::UserId(id) => {
+                    entity.add_identity(&id, take_signatures(&mut parts), budget)?;
+                }
+                Part::Subkey(key) => entity.add_subkey(key, take_signatures(&mut parts), budget)?,
                 Part::Signature(signature) if signature.kind == SignatureType::KeyRevocation => {
-                    budget.spend()?;
+                    budget.spend_one()?;
                     signature
                         .packet
                         .verify_key(&entity.primary)
@@ -189,14 +192,14 @@ impl Entity {
     fn add_identity(
         &mut self,
         id: &UserId,
-        found: Vec<SignaturePacket>,
+        signatures: Vec<SignaturePacket>,
         budget: &mut Budget,
     ) -> Result<(), String> {
         let mut identity = Identity {
             self_signature: None,
             revocations: Vec::new(),
         };
-        for signature in found {
+        for signature in signatures {
             let is_revocation = signature.kind == SignatureType::CertRevocation;
             if !is_revocation && !signature.packet.is_certification() {
                 return Err("a signature of another type follows a user ID".to_owned());
@@ -206,7 +209,7 @@ impl Entity {
             if !signature.is_by(&self.primary) {
                 continue;
             }
-            budget.spend()?;
+            budget.spend_one()?;
             let valid = signature
                 .packet
                 .verify_certification(&self.primary, Tag::UserId, id);
@@ -228,13 +231,13 @@ impl Entity {
     fn add_subkey(
         &mut self,
         key: PublicSubkey,
-        found: Vec<SignaturePacket>,
+        signatures: Vec<SignaturePacket>,
         budget: &mut Budget,
     ) -> Result<(), String> {
-        let mut binding = None;
+        let mut newest_binding = None;
         let mut revocations = Vec::new();
-        for signature in found {
-            budget.spend()?;
+        for signature in signatures {
+            budget.spend_one()?;
             let valid = signature.packet.verify_subkey_binding(&self.primary, &key);
             valid.map_err(|_| "a signature that binds a subkey is wrong")?;
             if signature.kind == SignatureType::SubkeyRevocation {
@@ -246,9 +249,9 @@ impl Entity {
             if signature.may_sign {
                 self.check_back_signature(&key, &signature, budget)?;
             }
-            keep_newest(&mut binding, signature);
+            keep_newest(&mut newest_binding, signature);
         }
-        let binding = binding.ok_or("a subkey has no binding signature")?;
+        let binding = newest_binding.ok_or("a subkey has no binding signature")?;
         self.subkeys.push(Subkey {
             key,
             binding,
@@ -269,7 +272,7 @@ impl Entity {
             .back_signature
             .as_ref()
             .ok_or("a signing subkey lacks its cross-signature")?;
-        budget.spend()?;
+        budget.spend_one()?;
         let valid = back_signature
             .packet
             .verify_primary_key_binding(key, &self.primary);
@@ -304,8 +307,8 @@ impl Identity {
     }
 }
 
-/// The signatures that follow immediately.
-fn signatures(parts: &mut Peekable<impl Iterator<Item = Part>>) -> Vec<SignaturePacket> {
+/// Takes the signatures that follow immediately.
+fn take_signatures(parts: &mut Peekable<impl Iterator<Item = Part>>) -> Vec<SignaturePacket> {
     let mut packets = Vec::new();
     while let Some(part) = parts.next_if(|part| matches!(part, Part::Signature(_))) {
         if let Part::Signature(signature) = part {

@@ -101,21 +101,21 @@ pub fn verify_detached(
             "the registry reports too many signing keys",
         ));
     }
-    let seconds = match now.duration_since(UNIX_EPOCH) {
+    let now_seconds = match now.duration_since(UNIX_EPOCH) {
         Ok(since) => since.as_secs(),
         Err(_) => 0,
     };
     let mut budget = Budget(MOST_SELF_SIGNATURES);
     // The first expired key or signature, in the tofu dialect.
-    let mut lapsed = None;
+    let mut first_expired = None;
     for key in keys {
-        let entities = decode(key, &mut budget)?;
-        match check(message, signature, &entities, seconds) {
+        let entities = decode_keys(key, &mut budget)?;
+        match check_first_signature(message, signature, &entities, now_seconds) {
             Ok((signed, None)) => return Ok((signed, None)),
             Ok((signed, Some(expired))) => match policy.dialect {
                 // A later key may be valid, so OpenTofu tries all keys before it accepts an expired
                 // one.
-                Dialect::Tofu => lapsed = lapsed.or(Some((signed, expired))),
+                Dialect::Tofu => first_expired = first_expired.or(Some((signed, expired))),
                 Dialect::Terraform if expired.is_key => return Ok((signed, Some(expired))),
                 Dialect::Terraform => return Err(SignatureError::Expired(expired)),
             },
@@ -123,7 +123,7 @@ pub fn verify_detached(
             Err(error) => return Err(error),
         }
     }
-    match lapsed {
+    match first_expired {
         Some((_, expired)) if policy.enforce_expiration => Err(SignatureError::Expired(expired)),
         Some((signed, expired)) => Ok((signed, Some(expired))),
         None => Err(SignatureError::NoKeyMatches),
@@ -131,9 +131,9 @@ pub fn verify_detached(
 }
 
 /// The keys in an armored block.
-fn decode(key: &OpenPgpKey, budget: &mut Budget) -> Result<Vec<Entity>, SignatureError> {
+fn decode_keys(key: &OpenPgpKey, budget: &mut Budget) -> Result<Vec<Entity>, SignatureError> {
     let block = armor::decode_public_key(&key.ascii_armor).map_err(str::to_owned);
-    match block.and_then(|block| keyring::read(&block, budget)) {
+    match block.and_then(|block| keyring::read_keys(&block, budget)) {
         Ok(entities) => Ok(entities),
         Err(reason) => Err(SignatureError::UndecodableKey {
             key_id: key.key_id.clone(),
@@ -152,8 +152,9 @@ struct CandidateKey<'a> {
     self_signature: &'a SignaturePacket,
 }
 
-/// Checks the first signature whose issuer is one of the entities.
-fn check(
+/// Checks the first signature in `file` whose issuer is one of the entities. Also returns what has
+/// expired of the key or the signature.
+fn check_first_signature(
     message: &[u8],
     file: &[u8],
     entities: &[Entity],
@@ -168,7 +169,7 @@ fn check(
         ))?;
         let candidates: Vec<CandidateKey> = entities
             .iter()
-            .flat_map(|entity| CandidateKey::of(entity, issuer))
+            .flat_map(|entity| CandidateKey::with_id(entity, issuer))
             .collect();
         let Some(first) = candidates.first() else {
             continue;
@@ -181,9 +182,9 @@ fn check(
         }
         return match candidates
             .iter()
-            .find(|candidate| candidate.made(&signature, message))
+            .find(|candidate| candidate.did_make(&signature, message))
         {
-            Some(candidate) => candidate.classify(&signature, now),
+            Some(candidate) => candidate.accept(&signature, now),
             None => Err(SignatureError::BadSignature(first.key_id())),
         };
     }
@@ -212,7 +213,7 @@ fn read_signature(
 
 impl<'a> CandidateKey<'a> {
     /// The keys of an entity with this ID that may sign.
-    fn of(entity: &'a Entity, issuer: [u8; 8]) -> Vec<Self> {
+    fn with_id(entity: &'a Entity, issuer: [u8; 8]) -> Vec<Self> {
         // Without a valid user ID, nothing shows when the key expires and whether it may sign.
         let Some(identity) = entity.primary_identity() else {
             return Vec::new();
@@ -242,15 +243,18 @@ impl<'a> CandidateKey<'a> {
     }
 
     /// Whether the key made the signature over the message.
-    fn made(&self, signature: &SignaturePacket, message: &[u8]) -> bool {
+    fn did_make(&self, signature: &SignaturePacket, message: &[u8]) -> bool {
         match self.subkey {
-            Some(subkey) => fits(signature, &subkey.key, message),
-            None => fits(signature, &self.entity.primary, message),
+            Some(subkey) => is_valid_over(signature, &subkey.key, message),
+            None => is_valid_over(signature, &self.entity.primary, message),
         }
     }
 
-    /// Classifies a signature that the key did make.
-    fn classify(
+    /// Accepts a signature that the key did make. Also returns what has expired of the two.
+    ///
+    /// # Errors
+    /// The key is revoked, or a signature has a critical notation.
+    fn accept(
         &self,
         signature: &SignaturePacket,
         now: u64,
@@ -277,10 +281,10 @@ impl<'a> CandidateKey<'a> {
                 .iter()
                 .find(|signature| signature.is_out_of_date(now))
         {
-            expired = self.expired(
+            expired = self.out_of_date(
                 "the signature by key",
                 signature.created,
-                signature.expires(),
+                signature.expiry(),
                 now,
             );
         }
@@ -316,7 +320,7 @@ impl<'a> CandidateKey<'a> {
         for (created, lifetime) in keys {
             let seconds = u64::from(created.as_secs());
             let expires = lifetime.map(|lifetime| seconds + lifetime);
-            if let Some(expired) = self.expired(KEY, seconds, expires, now) {
+            if let Some(expired) = self.out_of_date(KEY, seconds, expires, now) {
                 return Some(expired);
             }
         }
@@ -325,7 +329,7 @@ impl<'a> CandidateKey<'a> {
 
     /// Returns the reason why a key or signature is not valid `now`: it was made later, or has
     /// expired. Times are in seconds since 1970.
-    fn expired(
+    fn out_of_date(
         &self,
         what: &'static str,
         created: u64,
@@ -366,7 +370,7 @@ impl<'a> CandidateKey<'a> {
     }
 }
 
-fn fits(signature: &SignaturePacket, key: &impl VerifyingKey, message: &[u8]) -> bool {
+fn is_valid_over(signature: &SignaturePacket, key: &impl VerifyingKey, message: &[u8]) -> bool {
     let algorithm = signature.packet.config().map(|config| config.pub_alg);
     algorithm == Some(key.algorithm()) && signature.packet.verify(key, message).is_ok()
 }

@@ -46,9 +46,9 @@ impl SignaturePacket {
     pub(super) fn read(packet: Signature) -> Result<Self, Unreadable> {
         let config = packet.config().ok_or(Unreadable::Unsupported)?.clone();
         if packet.version() != SignatureVersion::V4
-            || !signs(config.pub_alg)
-            || !is_acceptable(config.hash_alg)
-            || config.hashed_subpackets.iter().any(is_unsupported)
+            || !can_sign(config.pub_alg)
+            || !is_accepted_hash(config.hash_alg)
+            || config.hashed_subpackets.iter().any(forbids_use)
         {
             return Err(Unreadable::Unsupported);
         }
@@ -75,7 +75,7 @@ impl SignaturePacket {
             return Err(Unreadable::Malformed("a signature without creation time"));
         }
         for part in &config.hashed_subpackets {
-            signature.read_hashed(part);
+            signature.read_signed(part);
         }
         // An issuer and an embedded signature prove themselves, so the unsigned part may have them,
         // too.
@@ -90,14 +90,14 @@ impl SignaturePacket {
     }
 
     /// Reads a subpacket of the signed part.
-    fn read_hashed(&mut self, part: &Subpacket) {
+    fn read_signed(&mut self, part: &Subpacket) {
         match &part.data {
             SubpacketData::SignatureCreationTime(time) => self.created = u64::from(time.as_secs()),
             SubpacketData::SignatureExpirationTime(duration) => {
-                self.lifetime = lifetime(duration.as_secs());
+                self.lifetime = limited_lifetime(duration.as_secs());
             }
             SubpacketData::KeyExpirationTime(duration) => {
-                self.key_lifetime = lifetime(duration.as_secs());
+                self.key_lifetime = limited_lifetime(duration.as_secs());
             }
             SubpacketData::KeyFlags(flags) => self.may_sign |= flags.sign(),
             SubpacketData::IsPrimary(is_primary) => self.is_primary_user_id = *is_primary,
@@ -146,7 +146,7 @@ impl SignaturePacket {
     }
 
     /// End of the signature's validity, in seconds since 1970.
-    pub(super) fn expires(&self) -> Option<u64> {
+    pub(super) fn expiry(&self) -> Option<u64> {
         self.lifetime.map(|lifetime| self.created + lifetime)
     }
 
@@ -158,12 +158,12 @@ impl SignaturePacket {
 
     /// Whether the signature is not yet or no longer valid, as in Go's `SigExpired`.
     pub(super) fn is_out_of_date(&self, now: u64) -> bool {
-        self.created > now || self.expires().is_some_and(|expiry| now > expiry)
+        self.created > now || self.expiry().is_some_and(|expiry| now > expiry)
     }
 }
 
 /// Whether keys of the algorithm can make signatures.
-pub(super) fn signs(algorithm: PublicKeyAlgorithm) -> bool {
+pub(super) fn can_sign(algorithm: PublicKeyAlgorithm) -> bool {
     matches!(
         algorithm,
         PublicKeyAlgorithm::RSA
@@ -177,7 +177,7 @@ pub(super) fn signs(algorithm: PublicKeyAlgorithm) -> bool {
 }
 
 /// OpenTofu and Terraform accept SHA-1, but not MD5 and RIPEMD-160.
-fn is_acceptable(algorithm: HashAlgorithm) -> bool {
+fn is_accepted_hash(algorithm: HashAlgorithm) -> bool {
     matches!(
         algorithm,
         HashAlgorithm::Sha1
@@ -192,7 +192,7 @@ fn is_acceptable(algorithm: HashAlgorithm) -> bool {
 
 /// Whether a hashed subpacket forbids use of the signature: a critical subpacket that Go's library
 /// does not know, or a certification that is not exportable.
-fn is_unsupported(part: &Subpacket) -> bool {
+fn forbids_use(part: &Subpacket) -> bool {
     match part.data {
         SubpacketData::ExportableCertification(exportable) => !exportable,
         SubpacketData::Revocable(_)
@@ -206,7 +206,7 @@ fn is_unsupported(part: &Subpacket) -> bool {
 }
 
 /// A lifetime in seconds; zero stands for none.
-fn lifetime(seconds: u32) -> Option<u64> {
+fn limited_lifetime(seconds: u32) -> Option<u64> {
     if seconds == 0 {
         None
     } else {
@@ -272,14 +272,14 @@ mod tests {
             vec![flags.clone(), lifetime(9), issuer],
         )
         .unwrap();
-        assert_eq!((signature.created, signature.expires()), (1000, Some(1005)));
+        assert_eq!((signature.created, signature.expiry()), (1000, Some(1005)));
         assert!(!signature.may_sign);
         assert_eq!(signature.issuer, Some([7; 8]));
         let out_of_date = [999, 1000, 1005, 1006].map(|now| signature.is_out_of_date(now));
         assert_eq!(out_of_date, [true, false, false, true]);
 
         let signature = read(vec![lifetime(1), lifetime(0), flags], vec![]).unwrap();
-        assert_eq!(signature.expires(), None, "zero is for ever");
+        assert_eq!(signature.expiry(), None, "zero is for ever");
         assert!(signature.may_sign);
         assert_eq!(signature.issuer, None);
     }

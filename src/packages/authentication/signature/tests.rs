@@ -236,7 +236,7 @@ fn a_revocation_applies_from_its_date_unless_the_key_is_compromised() {
 
 #[test]
 fn a_subkeys_signature_is_its_primary_keys() {
-    let entities = keyring::read(
+    let entities = keyring::read_keys(
         &armor::decode_public_key(&key("subkey").ascii_armor).unwrap(),
         &mut Budget(MOST_SELF_SIGNATURES),
     );
@@ -310,8 +310,8 @@ fn large_inputs_are_refused_unread() {
 fn verifying_self_signatures_has_an_end() {
     let block = armor::decode_public_key(&key("subkey").ascii_armor).unwrap();
     // A self-signature, a binding with its cross-signature, another binding.
-    assert!(keyring::read(&block, &mut Budget(4)).is_ok());
-    let error = keyring::read(&block, &mut Budget(3)).unwrap_err();
+    assert!(keyring::read_keys(&block, &mut Budget(4)).is_ok());
+    let error = keyring::read_keys(&block, &mut Budget(3)).unwrap_err();
     assert_eq!(error, "too many signatures on the keys");
 }
 
@@ -422,11 +422,12 @@ fn no_damaged_key_panics_or_vouches_for_a_different_message() {
         for round in 0..150 {
             let mut spoilt = block.clone();
             noise.spoil(&mut spoilt);
-            let Ok(entities) = keyring::read(&spoilt, &mut Budget(MOST_SELF_SIGNATURES)) else {
+            let Ok(entities) = keyring::read_keys(&spoilt, &mut Budget(MOST_SELF_SIGNATURES))
+            else {
                 continue;
             };
             let signature = signature(if name == "two-keys" { "ed25519" } else { name });
-            let verdict = check(b"another message", &signature, &entities, NOW);
+            let verdict = check_first_signature(b"another message", &signature, &entities, NOW);
             assert!(verdict.is_err(), "{name}, round {round}: {spoilt:?}");
         }
         survived("a signing key that was changed", 150);
