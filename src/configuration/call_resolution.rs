@@ -33,7 +33,7 @@ fn directory_in_package(module: &FetchedModule) -> Option<PathBuf> {
 }
 
 /// A module of another package, and where it is, or would be, installed.
-type Package = (ModulePath, Option<InstallPath>);
+type ResolvedPackage = (ModulePath, Option<InstallPath>);
 
 /// Result of a request for a module.
 enum Fetched {
@@ -189,9 +189,9 @@ impl Walk<'_> {
         &mut self,
         calling: &Calling<'_>,
         mut call: ModuleCall,
-    ) -> Option<Package> {
+    ) -> Option<ResolvedPackage> {
         let package = self.resolve_package(calling, &call);
-        if let Some((ModulePath::Package(module), Some(installed))) = &package {
+        if let Some((ModulePath::InPackage(module), Some(installed))) = &package {
             call.module = Some(module.clone());
             call.directory = Some(installed.directory.clone());
         }
@@ -201,7 +201,11 @@ impl Walk<'_> {
 
     /// Returns the package of a call: installed, from the cache, or fetched. `None` if it is
     /// fetched in the next pass, or if it is not known, which is reported.
-    fn resolve_package(&mut self, calling: &Calling<'_>, call: &ModuleCall) -> Option<Package> {
+    fn resolve_package(
+        &mut self,
+        calling: &Calling<'_>,
+        call: &ModuleCall,
+    ) -> Option<ResolvedPackage> {
         let resolution = match self.input.resolver {
             Some(resolve) => resolve(call),
             None => Resolution::Unlocked,
@@ -240,10 +244,11 @@ impl Walk<'_> {
                     }
                 }
             }
-            Resolution::Skip(error) => {
-                self.errors.extend(error);
+            Resolution::Refused(error) => {
+                self.errors.push(error);
                 return None;
             }
+            Resolution::NotRead => return None,
         };
         let Some(module) = module else {
             self.missing.add(
@@ -260,7 +265,7 @@ impl Walk<'_> {
             .join(&call.key);
         let directory = join(&package, module.directory());
         Some((
-            ModulePath::Package(module),
+            ModulePath::InPackage(module),
             Some(InstallPath {
                 directory,
                 package: Some(package),
@@ -274,7 +279,7 @@ impl Walk<'_> {
         &mut self,
         calling: &Calling<'_>,
         call: &ModuleCall,
-    ) -> Option<Package> {
+    ) -> Option<ResolvedPackage> {
         let request = call.request()?;
         let dialect = self.input.options.dialect;
         let source = match calling.call.constant_source() {
@@ -305,7 +310,7 @@ impl Walk<'_> {
         match answer {
             Fetched::Module(module) => {
                 self.warn_if_unencrypted(call);
-                return Some((ModulePath::Package(module), None));
+                return Some((ModulePath::InPackage(module), None));
             }
             Fetched::Absent => self.missing.add(calling, reason),
             Fetched::Later => {}
@@ -386,21 +391,30 @@ impl Walk<'_> {
     }
 
     /// Returns the directory in which a module with a local source is installed, which may not
-    /// exist yet.
+    /// exist yet: without links, as OpenTofu and Terraform write it to modules.json. `None` without
+    /// a lock file of modules, and if the caller is not installed.
     pub(super) fn local_install_path(
         &self,
         calling: &Calling<'_>,
         path: &ModulePath,
         source: &str,
     ) -> Option<InstallPath> {
-        self.input.resolver.as_ref()?;
+        // Without a lock file, nothing depends on where modules are installed.
+        if self.input.resolver.is_none() {
+            return None;
+        }
         let caller = calling.caller.installed?;
         let package = caller.package.clone();
         let directory = match (path, &package) {
-            (ModulePath::Package(module), Some(package)) => match directory_in_package(module) {
-                Some(below) => join(package, below),
-                None => join(package, module.directory()),
-            },
+            // The package may not be installed yet, so that links are followed where it was
+            // fetched.
+            (ModulePath::InPackage(module), Some(package_directory)) => {
+                let below = match directory_in_package(module) {
+                    Some(below) => below,
+                    None => module.directory().into(),
+                };
+                join(package_directory, below)
+            }
             _ => without_links(
                 self.input.tree(),
                 self.input.root,
@@ -431,7 +445,7 @@ impl Walk<'_> {
     /// The entry of `modules.json` about the module that OpenTofu or Terraform installed for a
     /// call; `None` if there is none. They install nothing for calls in fetched packages.
     fn installed_record(&mut self, calling: &Calling<'_>) -> Option<&Installed> {
-        if matches!(calling.caller.path, ModulePath::Package(_)) {
+        if matches!(calling.caller.path, ModulePath::InPackage(_)) {
             return None;
         }
         // Only calls of remote modules need the file, and many configurations have none.

@@ -50,7 +50,7 @@ impl CalledPackages {
     ) {
         let package = match module {
             Some((ModulePath::Directory(_), _)) => CalledPackage::Installed,
-            Some((ModulePath::Package(module), at)) => CalledPackage::Fetched(
+            Some((ModulePath::InPackage(module), at)) => CalledPackage::Fetched(
                 module.clone(),
                 at.as_ref().and_then(|at| at.package.clone()),
             ),

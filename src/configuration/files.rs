@@ -135,7 +135,7 @@ pub(super) struct ModuleFiles<'a> {
     /// `override.tf`, `*_override.tf` and their like, merged after all others.
     pub overrides: Vec<&'a str>,
     /// Whether there are files that only the other dialect reads.
-    pub foreign: bool,
+    pub has_files_of_other_dialect: bool,
 }
 
 /// Finds the configuration files among the sorted names of a directory's files, as OpenTofu's
@@ -155,7 +155,7 @@ pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_
         }
     }
     if dialect == Dialect::Terraform {
-        files.foreign = names.iter().any(|name| is_of_tofu(name));
+        files.has_files_of_other_dialect = names.iter().any(|name| is_of_tofu(name));
     }
     files
 }

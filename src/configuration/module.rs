@@ -38,9 +38,10 @@ use super::syntax::Block;
 )]
 pub(crate) struct Module {
     pub(crate) directory: PathBuf,
-    /// Whether no file was read, and whether others belong to the other dialect.
+    /// Whether no file was read.
     empty: bool,
-    foreign: bool,
+    /// Whether there are files that only the other dialect reads.
+    has_files_of_other_dialect: bool,
     /// Storage of the state according to a `backend`, `cloud` or `state_store` block, which only
     /// root modules have.
     pub(crate) backend: Option<Backend>,
@@ -106,21 +107,17 @@ impl Module {
             }
         };
         let test_names = files::test_names(&names);
-        let mut inside = Vec::new();
-        let mut outside = Vec::new();
-        for name in names {
-            if boundary.is_link_out(&directory.join(&name)) {
-                outside.push(name);
-            } else {
-                inside.push(name);
-            }
-        }
+        let (outside, inside): (Vec<_>, Vec<_>) = names
+            .into_iter()
+            .partition(|name| boundary.is_link_to_outside(&directory.join(name)));
 
-        // Only a fetched package has a different path than the user knows.
+        // Only a fetched package has a different path than the user knows. It is on disk in every
+        // revision, and so are its files.
         let is_fetched = shown != directory;
+        // Only links that would be read as files of the module are reported.
         let mut refused_files = Vec::new();
-        let never_read = files::module_files(&outside, dialect);
-        for name in never_read.primary.iter().chain(&never_read.overrides) {
+        let refused_names = files::module_files(&outside, dialect);
+        for name in refused_names.primary.iter().chain(&refused_names.overrides) {
             refused_files.push(outside_error(&shown_file(shown, name, is_fetched)));
         }
         let module = Self::read_and_merge(shown, &inside, merged, dialect, |name| {
@@ -133,6 +130,7 @@ impl Module {
             }
         });
         Self {
+            // A refused file may be what makes the directory a root module.
             may_be_root: module.may_be_root || !refused_files.is_empty(),
             refused: refused_files,
             test_names: Some(test_names),
@@ -237,7 +235,7 @@ impl Module {
         let empty = files.primary.is_empty() && files.overrides.is_empty();
         Self {
             empty,
-            foreign: files.foreign,
+            has_files_of_other_dialect: files.has_files_of_other_dialect,
             may_be_root,
             ..Self::of_merged(directory, merged, &sources, dialect)
         }
@@ -256,7 +254,7 @@ impl Module {
         let mut module = Self {
             directory: directory.to_owned(),
             empty: false,
-            foreign: false,
+            has_files_of_other_dialect: false,
             backend: files.backend,
             cloud_host: files.cloud_host,
             storage: files.storage,
@@ -312,12 +310,12 @@ impl Module {
 
     /// Whether the directory contains no file that either dialect reads.
     pub(crate) fn is_empty(&self) -> bool {
-        self.empty && !self.foreign && self.refused.is_empty()
+        self.empty && !self.has_files_of_other_dialect && self.refused.is_empty()
     }
 
     /// Whether all of the directory's files are for the other dialect.
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.empty && self.foreign && self.refused.is_empty()
+    pub(crate) fn is_for_other_dialect(&self) -> bool {
+        self.empty && self.has_files_of_other_dialect && self.refused.is_empty()
     }
 
     /// Whether it calls a module that may be in a different package.

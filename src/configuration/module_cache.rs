@@ -195,9 +195,9 @@ impl ModuleCache {
         let ModuleSource::Remote(source) = &call.source else {
             return false;
         };
-        let is_called_by_foreign_module = call.own_call.is_some();
+        let is_called_by_fetched_module = call.own_call.is_some();
         self.outside(source).is_some()
-            || (source.is_on_this_machine() && is_called_by_foreign_module)
+            || (source.is_on_this_machine() && is_called_by_fetched_module)
     }
 
     /// The path of a package on this machine that is not in the repository. It need not exist. No

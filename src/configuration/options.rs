@@ -45,6 +45,8 @@ pub(crate) enum Resolution {
     Only(ModuleRequest),
     /// It was found already.
     Found(FetchedModule),
-    /// Not at all; the error is reported.
-    Skip(Option<Diagnostic>),
+    /// Not at all, because of this error, which is reported.
+    Refused(Diagnostic),
+    /// Not at all, and nothing is reported.
+    NotRead,
 }

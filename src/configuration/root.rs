@@ -91,7 +91,7 @@ impl RootFiles {
     /// Whether a location is in a file of the user's own, and not in a fetched one.
     pub(super) fn is_own(&self, location: &Location) -> bool {
         match &self.module {
-            Some(package @ ModulePath::Package(_)) => {
+            Some(package @ ModulePath::InPackage(_)) => {
                 !location.path().starts_with(package.shown_path())
             }
             Some(ModulePath::Directory(_)) | None => true,
@@ -123,7 +123,7 @@ pub(crate) enum ModulePath {
     /// A directory, as the user knows it.
     Directory(PathBuf),
     /// A directory in a package that was fetched.
-    Package(FetchedModule),
+    InPackage(FetchedModule),
 }
 
 impl ModulePath {
@@ -134,7 +134,7 @@ impl ModulePath {
     pub(super) fn path(&self) -> Result<PathBuf> {
         match self {
             Self::Directory(path) => Ok(path.clone()),
-            Self::Package(module) => module.path(),
+            Self::InPackage(module) => module.path(),
         }
     }
 
@@ -142,7 +142,7 @@ impl ModulePath {
     pub(super) fn shown_path(&self) -> PathBuf {
         match self {
             Self::Directory(path) => path.clone(),
-            Self::Package(module) => module.shown_path(),
+            Self::InPackage(module) => module.shown_path(),
         }
     }
 
@@ -159,7 +159,7 @@ impl ModulePath {
                 };
                 Some(Self::Directory(directory))
             }
-            Self::Package(module) => module.local_module(source).map(Self::Package),
+            Self::InPackage(module) => module.local_module(source).map(Self::InPackage),
         }
     }
 }

@@ -27,6 +27,8 @@ use crate::system::files::join;
 const MAX_STATE_SIZE: u64 = 64 << 20;
 /// Maximum size of the record of a backend in a data directory.
 const MAX_RECORD_SIZE: u64 = 1 << 20;
+/// Maximum number of entries that are listed beside a state file.
+const MAX_ENTRIES_BESIDE: usize = 1_000;
 /// Maximum number of workspaces of a root module.
 const MAX_WORKSPACES: usize = 1_000;
 /// Maximum number of resources in a state file.
@@ -289,30 +291,42 @@ fn unused_files(
     let tree = boundary.tree();
     let default = StatePaths::default().state;
     let mut paths = BTreeSet::from([join(root, &default)]);
-    if let Some(recorded) = recorded_path(&join(root, data_directory).join(STATE_FILE), boundary) {
+    if let Some(recorded) =
+        path_recorded_by_init(&join(root, data_directory).join(STATE_FILE), boundary)
+    {
         paths.insert(join(root, &recorded));
     }
     // Most root modules have the default path, and listing their directories takes time.
     if used != default
         && let Some(directory) = join(root, used).parent()
-        && !boundary.is_outside(directory)
     {
-        let entries = tree.entries(directory).unwrap_or_default();
-        for entry in entries.iter().take(MAX_WORKSPACES) {
-            let path = join(directory, Path::new(&entry.name));
-            if path.extension().is_some_and(|end| end == "tfstate") {
-                paths.insert(path);
-            }
-        }
+        paths.extend(state_files_in(directory, boundary));
     }
     paths.remove(&join(root, used));
     paths.retain(|path| !tree.is_missing(path));
     paths
 }
 
-/// Returns the path of the local backend that `init` recorded in a data directory. Empty if the
+/// Returns the paths of state files in a directory, among its first entries. Nothing outside of the
+/// boundary is listed.
+fn state_files_in(directory: &Path, boundary: &Boundary) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    if boundary.is_outside(directory) {
+        return paths;
+    }
+    let entries = boundary.tree().entries(directory).unwrap_or_default();
+    for entry in entries.iter().take(MAX_ENTRIES_BESIDE) {
+        let path = join(directory, Path::new(&entry.name));
+        if path.extension().is_some_and(|end| end == "tfstate") {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// Returns the path of the local backend that `init` recorded in a data directory. `None` if the
 /// record has the default path, a different backend, or an unusual form.
-fn recorded_path(record: &Path, boundary: &Boundary) -> Option<PathBuf> {
+fn path_recorded_by_init(record: &Path, boundary: &Boundary) -> Option<PathBuf> {
     let tree = boundary.tree();
     if tree.is_missing(record) || boundary.is_outside(record) {
         return None;

@@ -160,7 +160,7 @@ impl InputVariables {
     fn selected_workspace(&self, root: &Path) -> Option<String> {
         let directory = self.data_directory.as_deref().unwrap_or(".terraform");
         let path = root.join(directory).join("environment");
-        if self.boundary.is_link_out(&path) {
+        if self.boundary.is_link_to_outside(&path) {
             return None;
         }
         let bytes = self.boundary.tree().read(&path, MAX_NAME).ok()?;
@@ -185,7 +185,7 @@ impl InputVariables {
         // Later values win: files, then flags in the environment, then flags.
         let mut sources = Vec::new();
         for path in automatic_files(tree, root) {
-            sources.push(if self.boundary.is_link_out(&path) {
+            sources.push(if self.boundary.is_link_to_outside(&path) {
                 Err(boundary::outside_error(&path).into())
             } else {
                 read_file_of_values(tree, &path, &texts, VariableValue::InFile)

@@ -191,7 +191,7 @@ impl<'a> Walk<'a> {
             self.errors.push(files::no_configuration(root, dialect));
             return;
         }
-        if module.is_foreign() {
+        if module.is_for_other_dialect() {
             let help = Help::text("to use them: ").and(RunOption::Dialect(Dialect::Tofu));
             let message = Message::naming(root, |root| {
                 format!("the files in {root} are for OpenTofu; Terraform reads none of them")
@@ -251,7 +251,7 @@ impl<'a> Walk<'a> {
         let path = root.module();
         let module_in_repository = match &path {
             ModulePath::Directory(directory) => Some(directory),
-            ModulePath::Package(_) => None,
+            ModulePath::InPackage(_) => None,
         };
         self.run_directory = module_in_repository.cloned();
         let tree = self.input.tree();
@@ -572,7 +572,7 @@ impl<'a> Walk<'a> {
         // the repository.
         let written = ModulePath::Directory(local::directory(&caller.path.shown_path(), source));
         let is_as_written =
-            matches!(path, ModulePath::Package(_)) || path.shown_path() == written.shown_path();
+            matches!(path, ModulePath::InPackage(_)) || path.shown_path() == written.shown_path();
         let is_outside = !is_as_written && self.input.cache.boundary.is_outside(&path.shown_path());
         let path = if is_outside { written } else { path };
 
@@ -640,7 +640,7 @@ impl<'a> Walk<'a> {
                     directory: join(&package, below),
                     package: Some(package),
                 });
-                (ModulePath::Package(module.at(below)), installed)
+                (ModulePath::InPackage(module.at(below)), installed)
             }
         };
         self.add_local_call(&calling, source, installed.as_ref());
@@ -682,7 +682,7 @@ impl<'a> Walk<'a> {
         if is_repeated {
             return Targets::Same;
         }
-        let is_fetched = matches!(visit.path, ModulePath::Package(_));
+        let is_fetched = matches!(visit.path, ModulePath::InPackage(_));
         if !is_fetched && self.input.cache.boundary.excludes(&canonical) {
             self.followed.insert(canonical);
             let outside = visit.calling.error_outside(&visit.path.shown_path());

@@ -25,9 +25,9 @@ use crate::provider::HashScheme;
 use crate::system::canonicalize;
 
 impl ModuleFetcher {
-    /// Returns the package that a lock file records for a call: from a mirror if there is one, from
-    /// the cache, or from where it is. `None` if it would have to be fetched and no requests may be
-    /// made.
+    /// Returns the package that a lock file records for a call: from a mirror alone if there is one,
+    /// or else from the cache or from where it is. `None` if it would have to be fetched and no
+    /// requests may be made.
     ///
     /// # Errors
     /// It was removed, or has different hashes and may not change.
@@ -53,16 +53,17 @@ impl ModuleFetcher {
         }
 
         // 1. Take it from the cache.
-        let (key, directory) = address.cache_key(source);
+        let (key, directory_of_call) = address.cache_key(source);
         if let Some(content) = self.cache()?.get_recorded(&key, &locked.hashes) {
             let package = Package::cached(content, locked::display_name(locked));
+            // The cache keeps no archive, so that its `zh:` is taken from the entry.
             let zh = locked
                 .hashes
                 .iter()
                 .find(|hash| hash.scheme() == HashScheme::Zh)
                 .cloned();
             return Ok(Some(Package {
-                directory,
+                directory: directory_of_call,
                 zh,
                 lock_address: Some(key),
                 ..package
@@ -77,7 +78,7 @@ impl ModuleFetcher {
         let package = match (&address, source) {
             // The registry specifies the directory of the module in the package.
             (LockedAddress::Remote(_), ModuleSource::Registry(_)) => Package {
-                directory,
+                directory: directory_of_call,
                 ..package
             },
             // An address with a directory is locked with the hashes of that directory alone.

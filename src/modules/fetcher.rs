@@ -400,7 +400,7 @@ impl ModuleFetcher {
 
     /// Returns the module that is installed in a directory, if it is exactly the locked package of
     /// a call.
-    pub(crate) fn installed(
+    pub(crate) fn installed_if_locked(
         &self,
         directory: &Path,
         source: &ModuleSource,
@@ -408,7 +408,8 @@ impl ModuleFetcher {
     ) -> Option<FetchedModule> {
         let key = (directory.to_owned(), Arc::clone(locked));
         self.installed.get_or_compute(&key, || {
-            let (address, below) = LockedAddress::of(locked, source).ok()?.cache_key(source);
+            let (cache_key, directory_of_call) =
+                LockedAddress::of(locked, source).ok()?.cache_key(source);
             // A link is not followed.
             if !directory.symlink_metadata().ok()?.is_dir() {
                 return None;
@@ -417,8 +418,8 @@ impl ModuleFetcher {
             if !locked.hashes.contains(&h1) {
                 return None;
             }
-            // No hash covers a `.git`.
-            if package_hash::path_of_foreign_git(directory, &locked.package).is_some() {
+            // The hash shows no `.git` that was added, because it covers none.
+            if package_hash::path_of_added_git(directory, &locked.package).is_some() {
                 return None;
             }
             let content = Content {
@@ -426,9 +427,9 @@ impl ModuleFetcher {
                 h1,
             };
             let package = Package {
-                directory: below,
-                lock_address: Some(address.clone()),
-                ..Package::cached(content, address)
+                directory: directory_of_call,
+                lock_address: Some(cache_key.clone()),
+                ..Package::cached(content, cache_key)
             };
             let module = FetchedModule::of_source(package, source).ok()?;
             Some(module.with_version(locked.version.clone()))

@@ -8,7 +8,7 @@ use super::source::{Getter, ModuleSource, RemoteSource, parameters, request_url}
 use crate::settings::ModuleOrigin;
 
 /// Beginnings of git references that anybody can create in a repository of others.
-const FOREIGN_REFERENCES: [&str; 6] = [
+const REFERENCES_OF_PULL_REQUESTS: [&str; 6] = [
     "refs/pull/",
     "pull/",
     "refs/merge-requests/",
@@ -67,10 +67,10 @@ fn origin_of_remote(source: &RemoteSource) -> Result<ModuleOrigin, NoOrigin> {
     let mut parts = decoded_path(&url)?;
     if source.getter() == Getter::Git {
         for (name, value) in parameters(&url) {
-            let is_foreign = FOREIGN_REFERENCES
+            let is_of_pull_request = REFERENCES_OF_PULL_REQUESTS
                 .iter()
                 .any(|start| value.starts_with(start));
-            if name == "ref" && is_foreign {
+            if name == "ref" && is_of_pull_request {
                 return Err("its ref belongs to a pull request, which anybody can open");
             }
         }

@@ -72,9 +72,10 @@ pub(crate) fn listing(top: &Path) -> FetchResult<Listing> {
     })
 }
 
-/// Returns the path of a `.git` below a directory whose package does not come from git; `None` if
-/// there is none, or for a package from git. No hash covers it.
-pub(crate) fn path_of_foreign_git(top: &Path, package: &str) -> Option<PathBuf> {
+/// Returns the path of a `.git` below a directory whose package does not come from git, so that it
+/// was added. `None` if there is none, or for a package from git. It must be refused by its name,
+/// because no hash covers it.
+pub(crate) fn path_of_added_git(top: &Path, package: &str) -> Option<PathBuf> {
     let is_from_git = RemoteSource::parse_full(package)
         .is_some_and(|source| matches!(source.getter(), Getter::Git | Getter::File));
     // A package from git has a repository of its own after `init`.

@@ -28,15 +28,15 @@ pub enum Event<'a> {
     /// A root module was read and can be locked.
     Prepared(&'a Prepared),
     /// This settings file was not read, because it belongs to a different user.
-    SettingsNotRead(&'a Path),
+    SettingsOfOtherUser(&'a Path),
     /// A CLI configuration was read.
-    Configuration(&'a CliConfig),
+    CliConfiguration(&'a CliConfig),
     /// Progress of a package that is being fetched.
     Package(&'a PackageId, Progress),
     /// Releases of registries on these hosts were dated by the claims of their servers.
-    ClaimedDates(&'a BTreeSet<String>),
+    DatesByServers(&'a BTreeSet<String>),
     /// Shared facts were requested.
-    SharedFacts(&'a SharedFacts),
+    SharedFactsUsed(&'a SharedFacts),
 }
 
 /// Receives events. Called from several threads, one at a time.

@@ -167,9 +167,9 @@ impl ReviewedChange {
             .filter(|path| is_copied_lock_file(file_name(path)) && !Tree::Work.exists(path))
     }
 
-    /// Returns the directories of lock files below `start`, which the change cannot hide: all
-    /// directories with tracked lock files, but only changed ones if the filter excludes them.
-    pub(super) fn locked_directories<'a>(
+    /// Returns the directories below `start` whose tracked lock files are checked: all that the
+    /// filter selects, and excluded ones if their lock file is changed.
+    pub(super) fn lock_directories_to_check<'a>(
         &'a self,
         start: &'a Path,
         filter: &'a Filter,
@@ -187,7 +187,7 @@ impl ReviewedChange {
                 // It may be tracked and not on disk.
                 is_unchanged || Tree::Work.exists(path)
             } else {
-                // The filter hides no change.
+                // The filter cannot hide a change.
                 !is_unchanged && self.has_other_lines(path)
             };
             if is_checked {

@@ -247,7 +247,7 @@ impl<'a> Session<'a> {
         }
         for (dialect, config) in self.connections.configurations() {
             if self.is_first_notice(dialect.to_string()) {
-                self.notify(Event::Configuration(config));
+                self.notify(Event::CliConfiguration(config));
             }
         }
     }
@@ -258,7 +258,7 @@ impl<'a> Session<'a> {
         let mut hosts = self.connections.claiming_hosts();
         hosts.retain(|host| self.is_first_notice(format!("dates of {host}")));
         if !hosts.is_empty() {
-            self.notify(Event::ClaimedDates(&hosts));
+            self.notify(Event::DatesByServers(&hosts));
         }
         for facts in &self.connections.shared_facts() {
             // A later step may use more of them, or fail to get them.
@@ -268,7 +268,7 @@ impl<'a> Session<'a> {
                 facts.used(),
                 facts.repository()
             )) {
-                self.notify(Event::SharedFacts(facts));
+                self.notify(Event::SharedFactsUsed(facts));
             }
         }
     }

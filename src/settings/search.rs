@@ -52,7 +52,7 @@ impl SettingsFiles<'_> {
 
     /// Whether a file leads out of the repository.
     fn is_refused(&self, path: &Path) -> bool {
-        matches!(self, Self::OnDisk { boundary, .. } if boundary.is_link_out(path))
+        matches!(self, Self::OnDisk { boundary, .. } if boundary.is_link_to_outside(path))
     }
 
     /// Whether the search ends in this directory.

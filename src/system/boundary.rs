@@ -97,7 +97,7 @@ impl Boundary {
     }
 
     /// Whether a file in a directory inside is a link that leads out.
-    pub(crate) fn is_link_out(&self, path: &Path) -> bool {
+    pub(crate) fn is_link_to_outside(&self, path: &Path) -> bool {
         self.inside.is_some() && self.tree.is_symlink(path) && self.is_outside(path)
     }
 }
@@ -180,8 +180,8 @@ mod tests {
             assert!(!boundary.is_outside(&at(inside)), "{inside}");
         }
         assert!(
-            boundary.is_link_out(&at("repository/secret.tf"))
-                && !boundary.is_link_out(&at("elsewhere/secret"))
+            boundary.is_link_to_outside(&at("repository/secret.tf"))
+                && !boundary.is_link_to_outside(&at("elsewhere/secret"))
         );
         fs::create_dir(at("elsewhere/.git")).unwrap();
         assert!(

@@ -2,7 +2,6 @@
 //! some of them.
 
 pub(crate) mod candidates;
-mod foreign_words;
 mod format;
 mod global;
 mod roots;
@@ -11,6 +10,7 @@ mod severity;
 mod source;
 mod targets;
 mod variables;
+mod words_of_other_tools;
 
 use clap::builder::{Resettable, Str};
 

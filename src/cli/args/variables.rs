@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, Command, Parser};
 
-use super::foreign_words::explain_foreign_word;
+use super::words_of_other_tools::explain_word_of_other_tool;
 
 /// Flags of Terraform's `providers lock` that provlock has, too. Terraform's users type them with
 /// one dash.
@@ -46,7 +46,7 @@ pub(crate) fn parse<T: Parser>(program: fn() -> Command) -> Result<(T, ArgMatche
             words.push(word.to_string_lossy().into_owned());
         }
     }
-    Err(explain_foreign_word(error, &command, &words))
+    Err(explain_word_of_other_tool(error, &command, &words))
 }
 
 fn parse_arguments<T: Parser>(command: Command) -> Result<(T, ArgMatches), clap::Error> {

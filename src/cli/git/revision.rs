@@ -32,7 +32,7 @@ pub(super) fn resolve_unambiguous(top: &Path, revision: &str) -> Result<Option<C
         // `HEAD`.
         [] if !is_path_of_reference(name) => revision.to_owned(),
         [] => return Ok(None),
-        [one] if is_foreign_tag(top, name, one)? => {
+        [one] if is_tag_in_place_of_branch(top, name, one)? => {
             let message = format!("{one} is a tag, and no local branch has this name");
             let error = Diagnostic::error(
                 Code::InvalidArgument,
@@ -104,7 +104,7 @@ fn is_id(name: &str, length: RangeInclusive<usize>) -> bool {
 /// Whether a name of a branch, such as `main` or `origin/main`, is only a tag here. A clone need
 /// not have fetched the branch, so every name without a digit is treated as one; a tag such as `v1`
 /// has a digit.
-fn is_foreign_tag(top: &Path, name: &str, reference: &str) -> Result<bool> {
+fn is_tag_in_place_of_branch(top: &Path, name: &str, reference: &str) -> Result<bool> {
     if !reference.starts_with("refs/tags/") || is_path_of_reference(name) {
         return Ok(false);
     }

@@ -223,7 +223,7 @@ impl Invocation {
     /// diagnostic.
     fn remedy_command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
         if let Some(words) =
-            remedy::foreign_command(remedy, diagnostic, |path| self.user_path(path))
+            remedy::command_of_other_program(remedy, diagnostic, |path| self.user_path(path))
         {
             return self.quoted_words(&words);
         }

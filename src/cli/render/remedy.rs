@@ -313,7 +313,7 @@ fn is_current(directory: &Path) -> bool {
 
 /// A command of a different program that applies a remedy to all root modules that a diagnostic is
 /// about; `None` for other remedies.
-pub(super) fn foreign_command(
+pub(super) fn command_of_other_program(
     remedy: &Remedy,
     diagnostic: &Diagnostic,
     user_path: impl Fn(&Path) -> PathBuf,

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::slice;
 
+use provlock::cli_config::CliConfig;
 use provlock::diagnostic::words::first_few;
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::packages::SharedFacts;
@@ -97,24 +98,32 @@ impl EventDisplay<'_> {
             Event::Package(package, progress) => self.ui.show_download(package, progress),
             Event::Module(name, origin) => self.ui.verbose(&format!("module {name}: {origin}")),
             Event::Prepared(prepared) => self.show_decisions(prepared),
-            Event::Configuration(config) => {
-                for warning in &config.warnings {
-                    if self.warnings.insert(warning.clone()) {
-                        self.ui.warn(slice::from_ref(warning));
-                    }
-                }
-                config.debug.iter().for_each(|line| self.ui.verbose(line));
+            Event::CliConfiguration(config) => self.show_cli_configuration(config),
+            Event::SettingsOfOtherUser(path) => {
+                self.ui.warn(&[warning_about_settings_of_other_user(path)])
             }
-            Event::SettingsNotRead(path) => self.ui.warn(&[warning_about_foreign_settings(path)]),
-            Event::ClaimedDates(hosts) => {
+            Event::DatesByServers(hosts) => {
                 self.ui.clear_progress();
                 let hosts = first_few(hosts);
                 self.ui.status(&format!(
                     "Not checked: dates of releases on {hosts} (Last-Modified, the server's own claim)"
                 ));
             }
-            Event::SharedFacts(facts) => self.show_shared_facts(facts),
+            Event::SharedFactsUsed(facts) => self.show_shared_facts(facts),
             _ => {}
+        }
+    }
+
+    /// Shows the warnings about a CLI configuration, each once in a run, and, with `-v`, its debug
+    /// lines.
+    fn show_cli_configuration(&mut self, config: &CliConfig) {
+        for warning in &config.warnings {
+            if self.warnings.insert(warning.clone()) {
+                self.ui.warn(slice::from_ref(warning));
+            }
+        }
+        for line in &config.debug {
+            self.ui.verbose(line);
         }
     }
 
@@ -174,7 +183,7 @@ impl EventDisplay<'_> {
 }
 
 /// The warning about a settings file of a different user.
-fn warning_about_foreign_settings(path: &Path) -> Diagnostic {
+fn warning_about_settings_of_other_user(path: &Path) -> Diagnostic {
     let message = format!(
         "{} was not read, because it belongs neither to you nor to the owner of the root module",
         path.display()

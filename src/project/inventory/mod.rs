@@ -257,7 +257,7 @@ impl Session<'_> {
         for warning in &mut warnings {
             warning.severity = Severity::Warning;
         }
-        let lookalikes = root.name_in(lookalike_errors(root, &requirements, &lock_file));
+        let lookalikes = root.with_root_module(lookalike_errors(root, &requirements, &lock_file));
 
         let mut publishers = BTreeSet::new();
         let mut has_unknown_modules = !is_configuration_read;

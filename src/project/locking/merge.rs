@@ -77,7 +77,7 @@ impl Session<'_> {
             let result = self.lock_conflicting(&prepared, &unresolved, options);
             result.map_err(|errors| {
                 if root.found.linked_lock_file.is_some() {
-                    root.name_all_sharing_in(errors)
+                    root.with_all_sharing_root_modules(errors)
                 } else {
                     errors.map(|error| root.in_dialect(error))
                 }

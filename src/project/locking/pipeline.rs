@@ -16,8 +16,8 @@ use crate::project::plan::moves::UpgradePlan;
 use crate::project::plan::prepared::Prepared;
 use crate::project::plan::rewrites::{self, Rewrites};
 use crate::project::plan::{
-    self, LockOutcome, LockRequest, LockRun, Question, RecordedEntries, RegistryData,
-    SelectedVersions,
+    self, LockOutcome, LockRequest, LockRun, Question, RegistryData, SelectedVersions,
+    SharedEntries,
 };
 use crate::project::root_module::RootModule;
 use crate::project::root_module::linked_lock_files::{LOCK_FILES, Linked};
@@ -153,7 +153,7 @@ impl Session<'_> {
                         options,
                         upgrade,
                         questions,
-                        recorded: RecordedEntries::default(),
+                        shared_entries: SharedEntries::default(),
                         is_offline: self.options.offline,
                         cache: self.hash_cache.as_ref(),
                         progress,
@@ -337,7 +337,8 @@ impl Pipeline<'_, '_> {
         let selected = self
             .check_named_calls(&prepared)
             .and_then(|()| self.select_versions(&request));
-        let mut selection = selected.map_err(|errors| prepared.root.name_all_sharing_in(errors))?;
+        let mut selection =
+            selected.map_err(|errors| prepared.root.with_all_sharing_root_modules(errors))?;
         let mut plan = None;
         if self.run.upgrade.is_some() {
             plan = Some(selection.take_upgrade_plan(&request));
@@ -399,7 +400,7 @@ impl Pipeline<'_, '_> {
         let request = self.lock_request(&prepared, &source, registry_data);
         let outcome = self
             .record_hashes(&request, &selection)
-            .map_err(|errors| prepared.root.name_all_sharing_in(errors))?;
+            .map_err(|errors| prepared.root.with_all_sharing_root_modules(errors))?;
 
         // 5. Change the bytes of the old lock files.
         let mut locked = self.edit_lock_files(prepared, outcome, plan)?;
@@ -409,9 +410,9 @@ impl Pipeline<'_, '_> {
         let read_only_warning = match self.write_files(&locked, rewrites) {
             Ok(warning) => warning,
             Err(WriteError::Changed(errors)) => {
-                return Err(WriteError::Changed(root.name_in(errors)));
+                return Err(WriteError::Changed(root.with_root_module(errors)));
             }
-            Err(WriteError::Failed(errors)) => return Err(root.name_in(errors).into()),
+            Err(WriteError::Failed(errors)) => return Err(root.with_root_module(errors).into()),
         };
         locked.outcome.warnings.extend(read_only_warning);
         Ok(Some(RootOutcome::Locked(Box::new(locked))))
@@ -587,7 +588,7 @@ impl Pipeline<'_, '_> {
         let new_bytes = prepared
             .lock_file
             .edit_with(&outcome.locks, &self.blocks)
-            .map_err(|errors| root.name_in(errors))?;
+            .map_err(|errors| root.with_root_module(errors))?;
         // A new, empty lock file would record that nothing is required, which is unknown.
         let is_needless = root.lock_bytes.is_none()
             && outcome.locks.is_empty()
@@ -601,7 +602,7 @@ impl Pipeline<'_, '_> {
         let mut module_changes = Vec::new();
         if let Some(modules) = &prepared.modules {
             let new_bytes = modules.lock_file.edit(&modules.locks);
-            let new_bytes = new_bytes.map_err(|errors| root.name_in(errors))?;
+            let new_bytes = new_bytes.map_err(|errors| root.with_root_module(errors))?;
             let path = &root.module_lock_path;
             let old_bytes = root.module_lock_bytes.as_ref();
             files.extend(change_if_different(path, old_bytes, new_bytes));

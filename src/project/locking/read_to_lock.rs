@@ -37,12 +37,12 @@ impl Session<'_> {
     ) -> Result<Prepared> {
         let opened = self
             .open_root(found)
-            .map_err(|errors| found.name_in(errors))?;
+            .map_err(|errors| found.with_root_module(errors))?;
         let canonical = opened.canonical.clone();
         let prepared = self.read_opened(opened, options, upgrade);
         // No other root module reads this directory, and there may be very many.
         self.modules.forget(&canonical);
-        prepared.map_err(|errors| found.name_in(errors))
+        prepared.map_err(|errors| found.with_root_module(errors))
     }
 
     /// Reads an opened root module ([`Session::prepare_with_lock_file`]). A lock file without a

@@ -145,14 +145,16 @@ fn read_lock_files(
             let lock_file = match result {
                 Ok(lock_file) => lock_file,
                 Err(errors) => {
-                    mirrored.errors.extend(root.name_in(errors));
+                    mirrored.errors.extend(root.with_root_module(errors));
                     continue;
                 }
             };
             for warning in lock_file.warnings {
-                mirrored.warnings.push(root.name_in_one(warning));
+                mirrored.warnings.push(root.one_with_root_module(warning));
             }
-            mirrored.errors.extend(root.name_in(lock_file.errors));
+            mirrored
+                .errors
+                .extend(root.with_root_module(lock_file.errors));
             for (address, version, record) in lock_file.records {
                 releases.add(address, version, record);
             }

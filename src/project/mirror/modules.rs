@@ -191,7 +191,8 @@ impl Session<'_> {
     }
 
     /// Reads the lock file of modules of a root module, and fetches the packages that the mirror
-    /// does not contain.
+    /// does not contain. A dry run fetches none. Entries below a package that was not fetched are
+    /// taken from the lock file alone.
     fn recorded_packages(
         &self,
         root: &RootModule,
@@ -199,7 +200,8 @@ impl Session<'_> {
         options: &MirrorModulesOptions,
     ) -> Result<RecordedPackages> {
         if root.module_lock_bytes.is_none() {
-            return self.no_packages_if_allowed(root);
+            // An error if the root module is named, or its settings request the file.
+            return self.none_unless_required(root);
         }
         let (lock_file, warnings) = root.module_lock_file()?;
         let locks = lock_file.locks();
@@ -208,41 +210,32 @@ impl Session<'_> {
             hashes.extend(locked.hashes.iter().cloned());
         }
 
-        // What the mirror contains is not fetched again, and a dry run fetches nothing.
-        let resolve = |call: &ModuleCall| match module_locks::resolve_locked(locks, call) {
-            Resolution::Only(request) => match module_in_mirror(mirror, call, locks) {
-                Some(module) => Resolution::Found(module),
-                None if options.dry_run => Resolution::Skip(None),
-                None => Resolution::Only(request),
-            },
-            other => other,
-        };
         let requirements = root.requirements_with(
             &self.modules,
             options.ignore_tests,
             MissingModules::Refused,
-            Some(&resolve),
+            Some(&|call: &ModuleCall| resolve_by_mirror(locks, call, mirror, options.dry_run)),
         )?;
 
         let mut packages = Vec::new();
-        let mut unread = Vec::new();
+        let mut calls_not_read = Vec::new();
         for call in requirements.package_calls() {
             let Some(locked) = locks.get(&call.key) else {
                 continue;
             };
             if call.module.is_none() {
-                unread.push(&call.key);
+                calls_not_read.push(&call.key);
             }
             let package = recorded_package(&call.source, locked, call.module.as_ref());
             packages.push(package.map_err(|errors| errors.map(|error| call.at_call(error)))?);
         }
         // The calls of a package that was not fetched are unknown, but not their entries.
         for (key, locked) in locks {
-            let is_below = unread
+            let is_below = calls_not_read
                 .iter()
                 .any(|caller| module_locks::is_below(key, caller));
             if is_below
-                && !unread.contains(&key)
+                && !calls_not_read.contains(&key)
                 && let Some(source) = source_of(locked, root.dialect)
             {
                 packages.push(recorded_package(&source, locked, None)?);
@@ -253,7 +246,7 @@ impl Session<'_> {
             packages,
             hashes,
             warnings: warnings
-                .map(|warning| root.found.name_in_one(warning))
+                .map(|warning| root.found.one_with_root_module(warning))
                 .collect(),
         })
     }
@@ -263,7 +256,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// The root module is named, or its settings request the file.
-    fn no_packages_if_allowed(&self, root: &RootModule) -> Result<RecordedPackages> {
+    fn none_unless_required(&self, root: &RootModule) -> Result<RecordedPackages> {
         if !root.found.is_explicit && root.settings.lock_modules != Some(true) {
             return Ok(RecordedPackages::default());
         }
@@ -300,6 +293,27 @@ fn lock_directory(mirror: &ModuleMirror) -> Result<DirectoryLock> {
     })?;
     mirror.remove_unfinished();
     Ok(lock)
+}
+
+/// Resolves a call by its entry, with the package in the mirror if it is there. A dry run does not
+/// fetch others.
+fn resolve_by_mirror(
+    locks: &ModuleLocks,
+    call: &ModuleCall,
+    mirror: &ModuleMirror,
+    is_dry_run: bool,
+) -> Resolution {
+    let resolution = module_locks::resolve_locked(locks, call);
+    if !matches!(resolution, Resolution::Only(_)) {
+        return resolution;
+    }
+    if let Some(module) = module_in_mirror(mirror, call, locks) {
+        return Resolution::Found(module);
+    }
+    if is_dry_run {
+        return Resolution::NotRead;
+    }
+    resolution
 }
 
 /// The module of a call, if the mirror contains the locked package.

@@ -139,7 +139,7 @@ impl Session<'_> {
                     Resolution::Only(request) => {
                         match self.installed_as_locked(call, locks, &directory) {
                             Some(module) => Resolution::Found(module),
-                            None if options.check => Resolution::Skip(None),
+                            None if options.check => Resolution::NotRead,
                             None => Resolution::Only(request),
                         }
                     }
@@ -185,7 +185,7 @@ impl Session<'_> {
     ) -> Option<FetchedModule> {
         let locked = locks.get(&call.key)?;
         let fetcher = self.modules.fetcher.as_ref()?;
-        fetcher.installed(&directory.join(&call.key), &call.source, locked)
+        fetcher.installed_if_locked(&directory.join(&call.key), &call.source, locked)
     }
 }
 

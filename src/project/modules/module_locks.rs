@@ -18,7 +18,7 @@ use crate::system::Secrets;
 /// different source or version, is an error.
 pub(in crate::project) fn resolve_locked(locks: &ModuleLocks, call: &ModuleCall) -> Resolution {
     if let Some(error) = impossible_directory_error(call) {
-        return Resolution::Skip(Some(error));
+        return Resolution::Refused(error);
     }
     let locked = locks.get(&call.key);
     match locked::accepted_entry(&call.key, locked, &call.source, &call.constraints) {
@@ -26,7 +26,7 @@ pub(in crate::project) fn resolve_locked(locks: &ModuleLocks, call: &ModuleCall)
         Err(refused) => {
             let error = Diagnostic::error(refused.code, refused.message);
             let help = Help::text("lock it with ").and(Remedy::LockModules);
-            Resolution::Skip(Some(call.at_call(error).help(help)))
+            Resolution::Refused(call.at_call(error).help(help))
         }
     }
 }
@@ -41,10 +41,10 @@ pub(in crate::project) fn resolve_to_lock(
     call: &ModuleCall,
 ) -> Resolution {
     if let Some(error) = impossible_directory_error(call) {
-        return Resolution::Skip(Some(error));
+        return Resolution::Refused(error);
     }
     let Some(requested) = choices.requested_by(call) else {
-        return Resolution::Skip(None);
+        return Resolution::NotRead;
     };
     let call = &ModuleCall {
         source: requested.source.clone(),
@@ -53,9 +53,8 @@ pub(in crate::project) fn resolve_to_lock(
     };
     // The lock file is committed, and would publish a secret in the address.
     if Secrets::may_be_in(&call.source.lock_file_text()) {
-        return Resolution::Skip(Some(
-            call.at_call(secret_in_address_error(&module_name(&call.key))),
-        ));
+        let error = secret_in_address_error(&module_name(&call.key));
+        return Resolution::Refused(call.at_call(error));
     }
     // A locked package stays as long as its entry is for the call.
     if let Some(locked) = locks.get(&call.key)
@@ -69,7 +68,7 @@ pub(in crate::project) fn resolve_to_lock(
     };
     match ModuleRequest::new(call.source.clone(), constraints) {
         Some(request) => Resolution::Only(request.into_request_to_lock()),
-        None => Resolution::Skip(None),
+        None => Resolution::NotRead,
     }
 }
 

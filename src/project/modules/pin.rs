@@ -84,7 +84,7 @@ impl Session<'_> {
         let locks = lock_file.locks();
         // Calls are not followed. Terragrunt generates or copies the files of units, so that these
         // are not edited.
-        let skip: &Resolver<'_> = &|_| Resolution::Skip(None);
+        let skip: &Resolver<'_> = &|_| Resolution::NotRead;
         let resolver = if root.is_unit() { None } else { Some(skip) };
         let requirements = root.requirements_with(
             &self.modules,

@@ -10,6 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemed
 use crate::lockfile::{LockedProvider, Locks};
 use crate::packages::archive::{HashCache, ReleaseEvidence};
 use crate::packages::{Packages, Source};
+use crate::project::options::LockOptions;
 use crate::provider::{Hash, HashesByScheme, Platform, Version};
 
 /// Platforms that the old entry of a provider covers.
@@ -133,13 +134,13 @@ impl KeptPlatforms {
 
     /// The error about a new entry that covers fewer platforms than the old one, although the user
     /// did not ask for fewer; `None` if it covers them all. `platforms` are those whose packages it
-    /// has; `accepts_changed_hashes` is set if the user accepts changed hashes.
+    /// has. Options of the run only select the command that the help shows.
     pub(super) fn fewer_platforms_error(
         &self,
         candidate: &Candidate<'_>,
         platforms: &[Platform],
         new: &LockedProvider,
-        accepts_changed_hashes: bool,
+        options: &LockOptions,
     ) -> Option<Diagnostic> {
         let (old_version, before) = self.old.as_ref()?;
         let after = new.platform_hashes().count();
@@ -192,7 +193,7 @@ impl KeptPlatforms {
                 .flat_map(|name| name.parse())
                 .collect();
         }
-        let remedy = if candidate.wanted == Wanted::Keep && accepts_changed_hashes {
+        let remedy = if candidate.wanted == Wanted::Keep && options.accept_changed_hashes {
             Remedy::Lock(LockRemedy {
                 platforms: Some(example),
                 ..remedy_to_accept(name)

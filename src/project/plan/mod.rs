@@ -9,20 +9,20 @@ mod outcome;
 mod packages;
 pub(super) mod prepared;
 mod record;
-mod recorded_entries;
 pub(super) mod refused_by_init;
 pub(super) mod release_lookup;
 mod request;
 pub(super) mod rewrites;
 mod select;
+mod shared_entries;
 
 pub use age::SkipReason;
 pub use outcome::{LockOutcome, ProviderReport};
-pub use recorded_entries::UnconfirmedHashes;
+pub use shared_entries::UnconfirmedHashes;
 
 pub(crate) use age::{RegistryData, RejectedVersion, SkippedVersions};
 pub(crate) use outcome::record_entries;
 pub(crate) use packages::{fetch_packages, plan_packages};
-pub(crate) use recorded_entries::RecordedEntries;
 pub(crate) use request::{LockRequest, LockRun, Question};
 pub(crate) use select::{SelectedVersions, request_known_needs, select_versions};
+pub(crate) use shared_entries::SharedEntries;

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use super::candidate::Candidate;
 use super::packages::ProviderPlan;
 use super::record::record;
-use super::recorded_entries::{RecordedEntry, UnconfirmedHashes};
 use super::refused_by_init::refused_by_init;
 use super::request::{LockRequest, OldEntries};
 use super::select::SelectedVersions;
+use super::shared_entries::{RecordedEntry, UnconfirmedHashes};
 use crate::configuration::Requirements;
 use crate::diagnostic::words::first_few;
-use crate::diagnostic::{
-    Code, Collector, Diagnostic, Diagnostics, Help, Result, RunOption, Severity,
-};
+use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Help, Result, RunOption};
 use crate::lockfile::{self, Locks, ProviderDiff};
 use crate::packages::Packages;
 use crate::provider::{Dialect, Platform, ProviderAddress};
@@ -60,12 +58,10 @@ pub(crate) fn record_entries(
 ) -> Result<LockOutcome> {
     let prepared = request.prepared;
     let mut warnings = prepared.requirements.warnings.clone();
-    // The recorded runs of `providers lock` ignore such requirements.
-    for refused in refused_by_init(&prepared.requirements, prepared.root.dialect) {
-        warnings.push(Diagnostic {
-            severity: Severity::Warning,
-            ..refused
-        });
+    // Only `init` refuses these requirements. `providers lock` ignores them, so they are warnings
+    // here.
+    for finding in refused_by_init(&prepared.requirements, prepared.root.dialect) {
+        warnings.push(finding.into_warning());
     }
     let mut errors = Diagnostics::default();
     let mut entries = Vec::with_capacity(plans.len());
@@ -80,11 +76,11 @@ pub(crate) fn record_entries(
         match known_or_new_entry(plan, packages, request) {
             Ok(entry) => {
                 warnings.extend(entry.warning.clone());
-                errors.extend(plan.kept.fewer_platforms_error(
+                errors.extend(plan.replaced_platforms.fewer_platforms_error(
                     &plan.candidate,
                     &plan.platforms,
                     &entry.provider,
-                    request.run.options.accept_changed_hashes,
+                    request.run.options,
                 ));
                 entries.push((plan.candidate.address, entry));
             }
@@ -93,7 +89,7 @@ pub(crate) fn record_entries(
     }
     errors.into_result(())?;
     if !plans.is_empty() {
-        warnings.extend(unchecked_rules_warning(request));
+        warnings.extend(warning_rules_unchecked_offline(request));
     }
     let mut outcome = join_entries(request, &selection.old, entries, warnings);
     outcome.warnings.extend(selection.warnings.iter().cloned());
@@ -101,28 +97,31 @@ pub(crate) fn record_entries(
 }
 
 /// Returns the entry of a plan: an entry that another root module has recorded for the same plan,
-/// or else a new entry. An entry without a warning is kept for other root modules.
+/// or else a new entry, which is kept for other root modules unless it depends on the lock file of
+/// this one.
 fn known_or_new_entry(
     plan: &ProviderPlan<'_>,
     packages: Arc<Packages>,
     request: &LockRequest<'_>,
 ) -> Result<Arc<RecordedEntry>> {
-    if let Some(entry) = &plan.recorded {
+    if let Some(entry) = &plan.shared_entry {
         return Ok(Arc::clone(entry));
     }
     let Candidate {
         address, locked, ..
     } = plan.candidate;
-    let previous = locked
-        .or_else(|| request.prepared.only_side_with(address, plan.version))
-        .map(Arc::as_ref);
+    // Without an entry before, the entry of the only side of a conflict with this version stands
+    // for it. A merge has a single root module, so that no other one gets an entry made from it.
+    let side = request
+        .prepared
+        .only_conflict_side_with(address, plan.version);
+    let previous = locked.or(side).map(Arc::as_ref);
     let entry = Arc::new(record(plan, request, previous, packages)?);
-    // An entry with a warning belongs to the lock file that it compares with.
-    if entry.warning.is_some() || entry.counts.unpublished > 0 {
+    if entry.depends_on_lock_file() {
         return Ok(entry);
     }
-    let entries = &request.run.recorded;
-    Ok(entries.share(address, entry, |other| plan.is_for(other)))
+    let entries = &request.run.shared_entries;
+    Ok(entries.keep_or_find_same(address, entry, |other| plan.has_made(other)))
 }
 
 /// Returns an error for each rule about signatures that a package violates, at the declarations of
@@ -161,7 +160,7 @@ fn signature_violations(
 
 /// The warning that rules about providers as a whole were not checked, because the run is offline.
 /// `None` if they were, or if there are none.
-fn unchecked_rules_warning(request: &LockRequest<'_>) -> Option<Diagnostic> {
+fn warning_rules_unchecked_offline(request: &LockRequest<'_>) -> Option<Diagnostic> {
     let policy = &request.prepared.root.settings.policy;
     if !request.run.is_offline || !policy.depends_on_registry_data() {
         return None;

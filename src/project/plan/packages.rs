@@ -8,9 +8,9 @@ use super::age::registry_warning;
 use super::candidate::{Candidate, Wanted};
 use super::kept_platforms::{self, KeptPlatforms};
 use super::prepared::Prepared;
-use super::recorded_entries::{EntryRules, RecordedEntry};
 use super::request::{LockRequest, RequestedData};
 use super::select::{SelectedProvider, SelectedVersions, collect_or_merge_errors};
+use super::shared_entries::{EntryRules, RecordedEntry};
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Result, RunOption, UpgradeRemedy,
 };
@@ -30,10 +30,10 @@ pub(crate) struct ProviderPlan<'a> {
     /// Name of its mirror, if a mirror takes the place of the registry.
     pub(super) mirror: Option<String>,
     /// Platforms of the entry that the new one replaces.
-    pub(super) kept: KeptPlatforms,
+    pub(super) replaced_platforms: KeptPlatforms,
     pub(super) warnings: Vec<Diagnostic>,
     /// The entry that was recorded for a root module that plans the same.
-    pub(super) recorded: Option<Arc<RecordedEntry>>,
+    pub(super) shared_entry: Option<Arc<RecordedEntry>>,
 }
 
 impl ProviderPlan<'_> {
@@ -50,8 +50,8 @@ impl ProviderPlan<'_> {
             .map(|platform| PackageId::new(candidate.address, version, platform))
     }
 
-    /// Whether an entry was made from the same plan and the same entry before.
-    pub(super) fn is_for(&self, entry: &RecordedEntry) -> bool {
+    /// Whether an entry was made from the same plan as this one, and from the same entry before.
+    pub(super) fn has_made(&self, entry: &RecordedEntry) -> bool {
         let RecordedEntry {
             provider,
             packages,
@@ -107,7 +107,7 @@ pub(crate) fn fetch_packages(
     let mut missing = Vec::new();
     for plan in plans {
         // The entry was made for another root module, with these packages.
-        if plan.recorded.is_some() {
+        if plan.shared_entry.is_some() {
             continue;
         }
         for (index, package) in plan.packages().enumerate() {
@@ -137,7 +137,7 @@ fn packages_of(
     request: &LockRequest<'_>,
     is_complete: bool,
 ) -> Result<Arc<Packages>> {
-    if let Some(entry) = &plan.recorded {
+    if let Some(entry) = &plan.shared_entry {
         return Ok(Arc::clone(&entry.packages));
     }
     let source = request.source;
@@ -218,9 +218,9 @@ fn plan_provider<'a>(
             platforms_are_named: prepared.platforms_are_named,
         },
         mirror: source.mirror_of(candidate.address),
-        kept,
+        replaced_platforms: kept,
         warnings,
-        recorded: None,
+        shared_entry: None,
     };
     check_platforms(&plan, &available, prepared)?;
 
@@ -248,10 +248,10 @@ fn plan_provider<'a>(
         .extend(stopped_init_warning(&candidate, version, source));
 
     // 4. Find the entry that another root module has recorded for the same plan.
-    plan.recorded = request
+    plan.shared_entry = request
         .run
-        .recorded
-        .find(candidate.address, |entry| plan.is_for(entry));
+        .shared_entries
+        .find(candidate.address, |entry| plan.has_made(entry));
     Ok(Some(plan))
 }
 

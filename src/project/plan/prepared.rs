@@ -78,7 +78,7 @@ impl Prepared {
 
     /// The entry of the only side of a conflict with this version; `None` without a conflict, or if
     /// both sides have it. Its hashes are kept if the release has one of them.
-    pub(super) fn only_side_with(
+    pub(super) fn only_conflict_side_with(
         &self,
         address: &ProviderAddress,
         version: &Version,

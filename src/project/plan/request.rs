@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::age::RegistryData;
 use super::candidate::{Candidate, Wanted};
 use super::prepared::Prepared;
-use super::recorded_entries::RecordedEntries;
 use super::release_lookup::ReleaseLookup;
+use super::shared_entries::SharedEntries;
 use crate::configuration::Requirement;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, RunOption};
 use crate::lockfile::{LockedProvider, Locks};
@@ -28,8 +28,8 @@ pub(crate) struct LockRun<'a> {
     /// Options of an upgrade.
     pub(crate) upgrade: Option<&'a UpgradeOptions>,
     pub(crate) questions: &'a Questions<'a>,
-    /// Entries that root modules have recorded.
-    pub(crate) recorded: RecordedEntries,
+    /// Entries that root modules have recorded, for others that plan the same.
+    pub(crate) shared_entries: SharedEntries,
     /// Whether sources ask no host, so that they have only some packages.
     pub(crate) is_offline: bool,
     /// Known packages, from which the platforms of an entry are derived.

@@ -164,16 +164,16 @@ impl RootModule {
     }
 
     /// Completes errors with the root module and its dialect, for messages and remedies.
-    pub(super) fn name_in(&self, errors: Diagnostics) -> Diagnostics {
+    pub(super) fn with_root_module(&self, errors: Diagnostics) -> Diagnostics {
         self.found
-            .name_in(errors.map(|error| self.in_dialect(error)))
+            .with_root_module(errors.map(|error| self.in_dialect(error)))
     }
 
-    /// [`RootModule::name_in`] for errors about the providers of the lock file. If root modules
-    /// share the file, the errors are about all of them.
-    pub(super) fn name_all_sharing_in(&self, errors: Diagnostics) -> Diagnostics {
+    /// [`RootModule::with_root_module`] for errors about the providers of the lock file. If root
+    /// modules share the file, the errors are about all of them.
+    pub(super) fn with_all_sharing_root_modules(&self, errors: Diagnostics) -> Diagnostics {
         let Some(lock_file) = &self.found.linked_lock_file else {
-            return self.name_in(errors);
+            return self.with_root_module(errors);
         };
         let mut paths = vec![self.path().to_owned()];
         for other in self.found.sharing_providers() {

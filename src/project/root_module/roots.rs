@@ -345,17 +345,21 @@ impl FoundRoot {
 
     /// Completes errors with the root module, for remedies and, if there may be several, for
     /// messages.
-    pub(in crate::project) fn name_in(&self, errors: Diagnostics) -> Diagnostics {
-        self.truncate(errors).map(|error| self.name_in_one(error))
+    pub(in crate::project) fn with_root_module(&self, errors: Diagnostics) -> Diagnostics {
+        self.truncate(errors)
+            .map(|error| self.one_with_root_module(error))
     }
 
-    /// [`FoundRoot::name_in`] for one diagnostic, which always stays.
-    pub(in crate::project) fn name_in_one(&self, diagnostic: Diagnostic) -> Diagnostic {
+    /// [`FoundRoot::with_root_module`] for one diagnostic, which always stays.
+    pub(in crate::project) fn one_with_root_module(&self, diagnostic: Diagnostic) -> Diagnostic {
         self.complete(diagnostic, self.is_one_of_several)
     }
 
     /// Completes a diagnostic with the root module, for remedies only.
-    pub(in crate::project) fn name_in_remedies(&self, diagnostic: Diagnostic) -> Diagnostic {
+    pub(in crate::project) fn with_root_module_in_remedies(
+        &self,
+        diagnostic: Diagnostic,
+    ) -> Diagnostic {
         self.complete(diagnostic, false)
     }
 

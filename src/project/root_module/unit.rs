@@ -352,7 +352,7 @@ impl TerragruntUnit {
 
         let module = self.module_path(fetched);
         let mut source = None;
-        if let Some(ModulePath::Package(_)) = module {
+        if let Some(ModulePath::InPackage(_)) = module {
             source.clone_from(&read.source_location);
         }
 
@@ -389,7 +389,7 @@ impl TerragruntUnit {
     fn module_path(&self, fetched: Option<FetchedModule>) -> Option<ModulePath> {
         match &self.read.source {
             Ok(UnitSource::Unit) if self.package.is_some() => {
-                self.package.clone().map(ModulePath::Package)
+                self.package.clone().map(ModulePath::InPackage)
             }
             Ok(UnitSource::Local(module)) if self.repository.tree().is_dir(module) => {
                 Some(ModulePath::Directory(self.repository.shown_path(module)))
@@ -397,7 +397,7 @@ impl TerragruntUnit {
             Ok(UnitSource::Unit | UnitSource::Local(_)) => {
                 Some(ModulePath::Directory(self.root.clone()))
             }
-            Ok(UnitSource::Remote(_)) => fetched.map(ModulePath::Package),
+            Ok(UnitSource::Remote(_)) => fetched.map(ModulePath::InPackage),
             Err(_) => None,
         }
     }
@@ -597,14 +597,14 @@ fn fetch_module(
         Resolution::Found(module) => return Ok(Some(module)),
         Resolution::Only(request) => return modules.fetched(options.dialect, &request),
         // The location of the source is added by the caller.
-        Resolution::Skip(Some(error)) => {
+        Resolution::Refused(error) => {
             return Err(Diagnostic {
                 labels: Vec::new(),
                 ..error
             }
             .into());
         }
-        Resolution::Skip(None) => return Ok(None),
+        Resolution::NotRead => return Ok(None),
         Resolution::Preferred(request) if options.fetch_modules && !modules.never_fetches(call) => {
             match modules.fetched(options.dialect, &request) {
                 Ok(None) => {}

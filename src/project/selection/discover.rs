@@ -58,10 +58,10 @@ pub(in crate::project) struct SearchResult {
     pub(in crate::project) copied_lock_files: Vec<FoundRoot>,
     /// Directories of the root modules, each with the directories below the start that it calls or
     /// runs.
-    pub(in crate::project) read: HashSet<PathBuf>,
-    /// Units for which files were read that the change alters.
-    /// Absolute, without symlinks.
-    pub(in crate::project) altered_units: Vec<PathBuf>,
+    pub(in crate::project) read_directories: HashSet<PathBuf>,
+    /// Directories of the units for which files were read that the change alters. Absolute, without
+    /// symlinks.
+    pub(in crate::project) units_reading_altered_files: Vec<PathBuf>,
 }
 
 /// Directories that were skipped although they might be root modules, by reason. Absolute, without
@@ -109,11 +109,11 @@ impl SearchResult {
         }
         while let Some(directory) = waiting.pop() {
             for callee in callees_of.get(&directory).into_iter().flatten() {
-                if !self.read.contains(callee) {
+                if !self.read_directories.contains(callee) {
                     waiting.push(callee.clone());
                 }
             }
-            self.read.insert(directory);
+            self.read_directories.insert(directory);
         }
     }
 }
@@ -185,7 +185,9 @@ impl RootSearch<'_, '_> {
         let mut result = SearchResult::default();
         for directory in searched {
             if directory.is_altered_unit {
-                result.altered_units.push(directory.directory.clone());
+                result
+                    .units_reading_altered_files
+                    .push(directory.directory.clone());
             }
             self.classify(directory, &callees, &former, &mut result);
         }
@@ -735,7 +737,7 @@ fn find_lock_file_and_dialect(
         return (exists, dialect);
     }
     // It is there, but a file outside of the repository is not read.
-    if listing.has_links && modules.boundary.is_link_out(&path) {
+    if listing.has_links && modules.boundary.is_link_to_outside(&path) {
         return (true, None);
     }
     match lockfile::read_in(modules.tree(), &path) {

@@ -32,6 +32,14 @@ use crate::system::{Tree, boundary, walk};
 pub(in crate::project) use discover::SearchStart;
 use discover::{PassedOver, RootSearch, SearchResult, is_root};
 
+/// Content of a directory, as far as the policy matters.
+enum DirectoryContent {
+    Nothing,
+    /// A module or a unit.
+    Configuration,
+    Unreadable,
+}
+
 impl Session<'_> {
     /// Returns the selected root modules. A directory is a root module; a file stands for the root
     /// module that contains it, for the root modules that call the module of the file, and for the
@@ -341,10 +349,8 @@ impl Session<'_> {
         change: &ReviewedChange,
         search: &RootSearch<'_, '_>,
     ) {
-        let RootSearch {
-            canonical, filter, ..
-        } = *search;
-        // A unit may use the lock file of its module instead.
+        // A root module whose lock file is in another directory, as that of a unit may be, has none
+        // of its own.
         let mut with_own_lock_file = HashSet::new();
         for root in &result.roots {
             if root.lock_directory.is_none()
@@ -355,53 +361,82 @@ impl Session<'_> {
         }
 
         let mut added = Vec::new();
-        for directory in change.locked_directories(canonical, filter) {
+        // All below the start: the filter excludes no directory whose lock file is changed.
+        for directory in change.lock_directories_to_check(search.canonical, search.filter) {
             if !with_own_lock_file.contains(directory) {
                 added.push(search.found_root(directory, DirectoryKind::OtherLockFile));
             }
         }
-        let mut changed = change.touched_directories();
-        changed.extend(result.altered_units.iter().map(PathBuf::as_path));
-        for directory in changed {
-            if !directory.starts_with(canonical) || result.read.contains(directory) {
-                continue;
-            }
-            // A file that a checked directory reads through a link is checked there.
-            let is_read_by_links = change.is_read_by_links(directory, |linking| {
-                with_own_lock_file.contains(linking) || result.read.contains(linking)
-            });
-            let root = search.found_root(directory, DirectoryKind::ChangedModule);
-            let is_excluded = !filter.selects(directory);
-            let is_selected = !is_excluded && !is_among_modules(search.below_start(directory));
-            let dialect = search.dialect.unwrap_or_default();
-            if !is_read_by_links && self.has_content(directory, &root.path, dialect, is_selected) {
-                added.push(FoundRoot {
-                    is_excluded,
-                    ..root
-                });
-            }
-        }
+        added.extend(self.changed_modules(result, change, search, &with_own_lock_file));
         result.roots.extend(added);
     }
 
-    /// Whether a directory that the change touches has a configuration or a unit. A template that
-    /// cannot be read is skipped, because OpenTofu and Terraform would not run it.
-    fn has_content(
+    /// Directories below the start whose configuration or unit the change alters and no root module
+    /// reads. Directories that the filter excludes are returned, too, and marked.
+    fn changed_modules(
         &self,
-        directory: &Path,
-        shown: &Path,
-        dialect: Dialect,
-        is_selected: bool,
-    ) -> bool {
+        result: &SearchResult,
+        change: &ReviewedChange,
+        search: &RootSearch<'_, '_>,
+        with_own_lock_file: &HashSet<&Path>,
+    ) -> Vec<FoundRoot> {
+        let read = &result.read_directories;
+        let mut changed = change.touched_directories();
+        changed.extend(
+            result
+                .units_reading_altered_files
+                .iter()
+                .map(PathBuf::as_path),
+        );
+        let mut modules = Vec::new();
+        for directory in changed {
+            if !directory.starts_with(search.canonical) || read.contains(directory) {
+                continue;
+            }
+            // A file that a checked directory reads through a link is checked there.
+            let is_checked_elsewhere = change.is_read_by_links(directory, |linking| {
+                with_own_lock_file.contains(linking) || read.contains(linking)
+            });
+            if is_checked_elsewhere {
+                continue;
+            }
+            let root = search.found_root(directory, DirectoryKind::ChangedModule);
+            let is_excluded = !search.filter.selects(directory);
+            let dialect = search.dialect.unwrap_or_default();
+            match self.content_of(directory, &root.path, dialect) {
+                DirectoryContent::Nothing => continue,
+                // Probably a template, which OpenTofu and Terraform would not run.
+                DirectoryContent::Unreadable
+                    if is_excluded || is_among_modules(search.below_start(directory)) =>
+                {
+                    continue;
+                }
+                DirectoryContent::Unreadable | DirectoryContent::Configuration => {}
+            }
+            modules.push(FoundRoot {
+                is_excluded,
+                ..root
+            });
+        }
+        modules
+    }
+
+    /// Whether a directory, which the user knows as `shown`, has a configuration or a unit.
+    fn content_of(&self, directory: &Path, shown: &Path, dialect: Dialect) -> DirectoryContent {
         if !self.tree().is_dir(directory) {
-            return false;
+            return DirectoryContent::Nothing;
         }
         let module = self.modules.canonical_module(directory, shown, dialect);
         if !module.diagnostics.is_empty() {
-            return is_selected;
+            return DirectoryContent::Unreadable;
         }
-        !module.is_empty()
-            || TerragruntUnit::open(self.tree(), shown, directory, &self.environment).is_some()
+        if !module.is_empty() {
+            return DirectoryContent::Configuration;
+        }
+        match TerragruntUnit::open(self.tree(), shown, directory, &self.environment) {
+            Some(_) => DirectoryContent::Configuration,
+            None => DirectoryContent::Nothing,
+        }
     }
 
     /// The lock files that the change removes from the selected root modules.

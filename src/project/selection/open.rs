@@ -83,7 +83,7 @@ impl Session<'_> {
         let roots = roots.list.iter().collect();
         parallel::map(roots, self.modules.threads(), |root: &FoundRoot| {
             let result = self.one_root(root, &read);
-            let result = result.map_err(|errors| root.name_in(errors));
+            let result = result.map_err(|errors| root.with_root_module(errors));
             (root.path.clone(), result)
         })
     }
@@ -200,7 +200,7 @@ impl Session<'_> {
     /// The error for a lock file that is a link out of the repository.
     fn refused_link(&self, paths: &LockFilePaths) -> Option<Diagnostic> {
         for path in [&paths.providers, &paths.modules] {
-            if self.modules.boundary.is_link_out(path) {
+            if self.modules.boundary.is_link_to_outside(path) {
                 return Some(boundary::outside_error(path));
             }
         }
@@ -378,7 +378,9 @@ impl Session<'_> {
         // read.
         for path in &settings.of_other_users {
             if self.is_first_notice(format!("settings {}", path.display())) {
-                self.notify(Event::SettingsNotRead(&self.environment.shown_path(path)));
+                self.notify(Event::SettingsOfOtherUser(
+                    &self.environment.shown_path(path),
+                ));
             }
         }
         Ok(settings)

@@ -23,9 +23,9 @@ struct InstalledCopy<'a> {
     directory: PathBuf,
 }
 
-/// Adds the findings about the installed copies of calls, each with its entry, and about the list
-/// of them in modules.json. Counts the copies.
-pub(super) fn check(
+/// Adds the findings about the installed copies of calls, each with its entry, and about
+/// modules.json, which also lists modules without a copy. Counts the copies.
+pub(super) fn check_installed_copies(
     root: &AuditedRoot<'_>,
     calls: &[(&ModuleCall, &Entry<LockedModule>)],
     report: &mut VerifiedRoot,
@@ -40,27 +40,7 @@ pub(super) fn check(
             .push(boundary::outside_error(&modules_directory));
         return;
     }
-    // Each path of calls is installed once.
-    let mut by_key = BTreeMap::new();
-    for &(call, entry) in calls {
-        by_key.insert(&call.key, (call, entry));
-    }
-    let mut present = Vec::new();
-    let mut absent = Vec::new();
-    for (call, entry) in by_key.into_values() {
-        let directory = modules_directory.join(&call.key);
-        let is_present = Tree::Work.has(&directory);
-        let copy = InstalledCopy {
-            call,
-            entry,
-            directory,
-        };
-        if is_present {
-            present.push(copy);
-        } else {
-            absent.push(copy);
-        }
-    }
+    let (present, absent) = copies_of(calls, &modules_directory);
 
     report.installed += present.len();
     match Manifest::read(&modules_directory.join("modules.json")) {
@@ -74,6 +54,37 @@ pub(super) fn check(
         .findings
         .extend(finding_not_installed(&absent, &modules_directory));
     report.findings.extend(differing_copies(root, &present));
+}
+
+/// The installed copies of calls, and the copies that are missing in the directory of installed
+/// modules.
+fn copies_of<'a>(
+    calls: &[(&'a ModuleCall, &'a Entry<LockedModule>)],
+    modules_directory: &Path,
+) -> (Vec<InstalledCopy<'a>>, Vec<InstalledCopy<'a>>) {
+    // A path of calls is installed once, however many files contain the call.
+    let mut by_key = BTreeMap::new();
+    for &(call, entry) in calls {
+        by_key.insert(&call.key, (call, entry));
+    }
+    let mut present = Vec::new();
+    let mut absent = Vec::new();
+    for (call, entry) in by_key.into_values() {
+        let directory = modules_directory.join(&call.key);
+        // A broken link is a copy that differs, not a missing one.
+        let is_present = Tree::Work.has(&directory);
+        let copy = InstalledCopy {
+            call,
+            entry,
+            directory,
+        };
+        if is_present {
+            present.push(copy);
+        } else {
+            absent.push(copy);
+        }
+    }
+    (present, absent)
 }
 
 fn reinstall_help() -> Help {
@@ -293,8 +304,8 @@ fn compare_copy(
     twin: Option<&Listing>,
 ) -> Comparison {
     let locked = &copy.entry.locked;
-    // No hash covers a .git, and only packages from git have one.
-    if let Some(name) = package_hash::path_of_foreign_git(&copy.directory, &locked.package) {
+    // The hash shows no .git that was added, because it covers none.
+    if let Some(name) = package_hash::path_of_added_git(&copy.directory, &locked.package) {
         let name = name.display().to_string();
         return Comparison::Different(format!("has {name:?}, which is not part of the package"));
     }

@@ -47,7 +47,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     }
     // Terragrunt installs the modules of units in its own directories, among generated files.
     if root.options.check_installed && !root.module.is_unit() {
-        installed_modules::check(root, &calls, report);
+        installed_modules::check_installed_copies(root, &calls, report);
     }
 }
 

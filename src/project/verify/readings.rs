@@ -188,7 +188,7 @@ impl BaseReadings {
 
             let of_directories = parallel::map(directories, parallel::cores(), |directory| {
                 let is_root = roots.contains(&directory);
-                let is_read = search.read.contains(&directory);
+                let is_read = search.read_directories.contains(&directory);
                 self.facts_about(&directory, is_root, is_read)
             });
             let mut all = WholeBase::default();

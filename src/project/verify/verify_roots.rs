@@ -76,7 +76,7 @@ impl Session<'_> {
         };
         let mut results = parallel::map(roots.list.iter().collect(), threads, |root| {
             let verified = self.verify_root(root, options, facts.as_ref(), &removed_lock_files);
-            verified.map_err(|errors| root.name_in(errors))
+            verified.map_err(|errors| root.with_root_module(errors))
         });
 
         // Findings about several root modules are reported with the first one.
@@ -143,12 +143,12 @@ impl Session<'_> {
 
         for findings in [&mut report.findings, &mut report.not_shared] {
             for finding in take(findings) {
-                let finding = module.found.name_in_remedies(finding);
+                let finding = module.found.with_root_module_in_remedies(finding);
                 findings.push(module.in_dialect(finding));
             }
         }
         let errors = take(&mut report.errors).into_iter().collect();
-        report.errors = module.name_in(errors).into_iter().collect();
+        report.errors = module.with_root_module(errors).into_iter().collect();
 
         for finding in &mut report.findings {
             let Some(help) = &finding.help else {
@@ -483,7 +483,7 @@ fn report_nothing_installed(roots: &Roots, results: &mut [Result<VerifiedRoot>])
             Help::text("install what is locked first: ")
                 .and(Remedy::InstallProviders(report.dialect)),
         );
-        report.errors.push(root.name_in_one(error));
+        report.errors.push(root.one_with_root_module(error));
     }
 }
 

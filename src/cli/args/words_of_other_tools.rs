@@ -56,9 +56,13 @@ const FLAGS: [(&str, &str); 5] = [
 /// Returns the error about a flag or command that users know from other tools, in place of `error`;
 /// `error` itself for other mistakes. `command` is built, and `words` are the words of the command
 /// line before `--`.
-pub(super) fn explain_foreign_word(error: Error, command: &Command, words: &[String]) -> Error {
+pub(super) fn explain_word_of_other_tool(
+    error: Error,
+    command: &Command,
+    words: &[String],
+) -> Error {
     if error.kind() == ErrorKind::InvalidSubcommand {
-        return explain_foreign_command(error);
+        return explain_command_of_other_tool(error);
     }
     let command = words
         .iter()
@@ -110,7 +114,7 @@ fn is_about_letter(error: &Error, name: &str) -> bool {
 }
 
 /// Returns the error about a command that does not exist, with a tip if other tools have it.
-fn explain_foreign_command(mut error: Error) -> Error {
+fn explain_command_of_other_tool(mut error: Error) -> Error {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };

@@ -13,7 +13,7 @@ use crate::system::lock;
 
 /// Maximum number of entries of a provider that are kept. Most root modules get one of the same
 /// few.
-const KEPT: usize = 8;
+const MAX_OF_PROVIDER: usize = 8;
 
 /// Numbers of recorded hashes that differ from the published release, or may do so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,9 +62,9 @@ pub(super) struct EntryRules {
 
 /// Entries that were recorded in this run, the last ones of each provider.
 #[derive(Default)]
-pub(crate) struct RecordedEntries(Mutex<HashMap<ProviderAddress, VecDeque<Arc<RecordedEntry>>>>);
+pub(crate) struct SharedEntries(Mutex<HashMap<ProviderAddress, VecDeque<Arc<RecordedEntry>>>>);
 
-impl RecordedEntries {
+impl SharedEntries {
     /// Returns an entry of a provider that fits; `None` if no root module has recorded one.
     pub(super) fn find(
         &self,
@@ -79,21 +79,29 @@ impl RecordedEntries {
     }
 
     /// Keeps an entry for other root modules and returns it. Returns the entry of a different
-    /// thread instead if that has kept a fitting one meanwhile.
-    pub(super) fn share(
+    /// thread instead if that has kept the same one meanwhile.
+    pub(super) fn keep_or_find_same(
         &self,
         address: &ProviderAddress,
         entry: Arc<RecordedEntry>,
-        fits: impl Fn(&RecordedEntry) -> bool,
+        is_same: impl Fn(&RecordedEntry) -> bool,
     ) -> Arc<RecordedEntry> {
         let mut by_provider = lock(&self.0);
         let entries = by_provider.entry(address.clone()).or_default();
-        if let Some(known) = entries.iter().find(|entry| fits(entry)) {
+        if let Some(known) = entries.iter().find(|entry| is_same(entry)) {
             return Arc::clone(known);
         }
-        entries.truncate(KEPT - 1);
+        entries.truncate(MAX_OF_PROVIDER - 1);
         entries.push_front(Arc::clone(&entry));
         entry
+    }
+}
+
+impl RecordedEntry {
+    /// Whether the entry belongs to one lock file only: its warning shows positions there, or the
+    /// lock file has hashes that are not published.
+    pub(super) fn depends_on_lock_file(&self) -> bool {
+        self.warning.is_some() || self.counts.unpublished > 0
     }
 }
 
