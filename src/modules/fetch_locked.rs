@@ -25,9 +25,9 @@ use crate::provider::HashScheme;
 use crate::system::canonicalize;
 
 impl ModuleFetcher {
-    /// Returns the package that a lock file records for a call: from a mirror alone if there is one,
-    /// or else from the cache or from where it is. `None` if it would have to be fetched and no
-    /// requests may be made.
+    /// Returns the package that a lock file records for a call: from a mirror alone if there is
+    /// one, or else from the cache or from where it is. `None` if it would have to be fetched and
+    /// no requests may be made.
     ///
     /// # Errors
     /// It was removed, or has different hashes and may not change.

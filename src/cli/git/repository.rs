@@ -123,7 +123,8 @@ impl Repository {
     }
 
     /// Whether git tracks the lock file with this name of a root module. Unknown for a root module
-    /// in a different repository, and if git cannot list the files.
+    /// in a different repository, and if git cannot list the files. A lock file that does not exist
+    /// is returned as ignored.
     pub(super) fn tracking_of(&self, root: &Path, name: &str) -> Tracking {
         let Some(path) = self.path_in(root, name) else {
             return Tracking::Unknown;
@@ -134,7 +135,7 @@ impl Repository {
         if tracked.contains(path.as_os_str()) {
             return Tracking::Tracked;
         }
-        // Git does not list the files of a repository in this one.
+        // Git does not list the files of a repository in this one, which may track the file.
         if !self.is_nearest_repository_of(root) {
             return Tracking::Unknown;
         }

@@ -111,7 +111,7 @@ fn article(cause: &Diagnostic, verification: Verification<'_>) -> String {
         );
     }
 
-    let issue = Issue::without_default_file(&cause, None, verification);
+    let issue = Issue::in_report_by_root(&cause, None, verification);
     let mut paragraphs = Vec::new();
     for position in issue.positions.iter().chain(&issue.fetched) {
         let place = format!("{}:{}", position.path, position.start.0);

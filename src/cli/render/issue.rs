@@ -96,7 +96,7 @@ impl Issue {
 
     /// A finding or failure for a report by root module: it has a file only if it has a position,
     /// and no identity.
-    pub(crate) fn without_default_file(
+    pub(crate) fn in_report_by_root(
         finding: &Diagnostic,
         root: Option<&VerifiedRoot>,
         verification: Verification<'_>,

@@ -114,11 +114,7 @@ fn write_skipped(writer: &mut Writer<Vec<u8>>, reason: &str) -> io::Result<()> {
 fn suite_of_root<'a>(root: &'a VerifiedRoot, verification: Verification<'a>) -> Suite<'a> {
     let mut issues = Vec::new();
     for finding in &root.findings {
-        issues.push(Issue::without_default_file(
-            finding,
-            Some(root),
-            verification,
-        ));
+        issues.push(Issue::in_report_by_root(finding, Some(root), verification));
     }
     for error in &root.errors {
         issues.push(issue_of_failure(error, verification));
@@ -142,39 +138,32 @@ fn suite_of_root<'a>(root: &'a VerifiedRoot, verification: Verification<'a>) -> 
 /// Suites of root modules that could not be checked at all, then one for issues about no single
 /// root module, if there are any.
 fn other_suites(verification: Verification<'_>) -> Vec<Suite<'_>> {
-    let mut failed: BTreeMap<&Path, Vec<Issue>> = BTreeMap::new();
-    let mut issues = Vec::new();
+    let mut of_unchecked_root: BTreeMap<&Path, Vec<Issue>> = BTreeMap::new();
+    let mut of_no_root = Vec::new();
     for finding in verification.findings {
-        issues.push(Issue::without_default_file(finding, None, verification));
+        of_no_root.push(Issue::in_report_by_root(finding, None, verification));
     }
-    for error in verification.errors {
-        // The suite of a root module that was checked has its errors.
-        if verification
-            .roots
-            .iter()
-            .any(|root| root.errors.contains(error))
-        {
-            continue;
-        }
+    // The suite of a root module that was checked has its errors.
+    for error in verification.errors_outside_checked_roots() {
         let issues_of_suite = match error.root() {
-            Some(path) => failed.entry(path).or_default(),
-            None => &mut issues,
+            Some(path) => of_unchecked_root.entry(path).or_default(),
+            None => &mut of_no_root,
         };
         issues_of_suite.push(issue_of_failure(error, verification));
     }
 
     let mut suites = Vec::new();
-    for (path, issues) in failed {
+    for (path, issues) in of_unchecked_root {
         suites.push(Suite {
             path,
             issues,
             skipped: None,
         });
     }
-    if !issues.is_empty() {
+    if !of_no_root.is_empty() {
         suites.push(Suite {
             path: Path::new("provlock"),
-            issues,
+            issues: of_no_root,
             skipped: None,
         });
     }
@@ -184,7 +173,7 @@ fn other_suites(verification: Verification<'_>) -> Vec<Suite<'_>> {
 fn issue_of_failure(error: &Diagnostic, verification: Verification<'_>) -> Issue {
     Issue {
         is_failure: true,
-        ..Issue::without_default_file(error, None, verification)
+        ..Issue::in_report_by_root(error, None, verification)
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn job_summary(causes: &[Diagnostic], verification: Verification<'_>)
 
 /// The row of a finding or failure.
 fn finding_row(finding: &Diagnostic, verification: Verification<'_>) -> TableRow {
-    let issue = Issue::without_default_file(finding, None, verification);
+    let issue = Issue::in_report_by_root(finding, None, verification);
     let level = match issue.severity {
         Severity::Error => Piece::Strong(issue.severity.to_string()),
         _ => Piece::Own(issue.severity.to_string()),

@@ -15,6 +15,33 @@ use super::style::{
 /// The packages of a version, for several platforms.
 type Release<'a> = Vec<&'a MirroredPackage>;
 
+/// Words of the summary.
+struct SummaryWords {
+    mirrored: &'static str,
+    downloaded: &'static str,
+    replaced: &'static str,
+    removed: &'static str,
+    written: &'static str,
+}
+
+impl SummaryWords {
+    /// Words of a dry run.
+    const PLANNED: Self = Self {
+        mirrored: "Would mirror",
+        downloaded: "to download",
+        replaced: "of them to replace another file",
+        removed: "to remove",
+        written: "to write",
+    };
+    const DONE: Self = Self {
+        mirrored: "Mirrored",
+        downloaded: "downloaded",
+        replaced: "of them replaced another file",
+        removed: "removed",
+        written: "written",
+    };
+}
+
 /// One line for each release that changed (all of them if verbose), and one for each removed file.
 pub(crate) fn lines_of_releases(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
     let mut releases: BTreeMap<(&ProviderAddress, &Version), Release<'_>> = BTreeMap::new();
@@ -118,7 +145,8 @@ pub(crate) fn summary_line(
         .iter()
         .partition(|package| package.action == MirrorAction::Kept);
     let is_unchanged = fetched.is_empty() && removed.is_empty();
-    // Packages that are fetched or removed change documents, too.
+    // Fetched and removed packages always change documents, so that these are counted only if
+    // nothing else changed.
     let documents = if is_unchanged { mirrored.documents } else { 0 };
     if is_unchanged && kept.is_empty() {
         if !errors.is_empty() {
@@ -142,22 +170,10 @@ pub(crate) fn summary_line(
             bytes(total_size(&kept).unwrap_or_default())
         ));
     }
-    let [verb, downloaded, replaced, is_removed, written] = if is_dry_run {
-        [
-            "Would mirror",
-            "to download",
-            "of them to replace another file",
-            "to remove",
-            "to write",
-        ]
+    let words = if is_dry_run {
+        SummaryWords::PLANNED
     } else {
-        [
-            "Mirrored",
-            "downloaded",
-            "of them replaced another file",
-            "removed",
-            "written",
-        ]
+        SummaryWords::DONE
     };
     let replacements = fetched
         .iter()
@@ -171,15 +187,15 @@ pub(crate) fn summary_line(
     };
     let mut parts = Vec::new();
     for (number, words, size) in [
-        (fetched.len(), downloaded, total_size(&fetched)),
-        (replacements, replaced, None),
+        (fetched.len(), words.downloaded, total_size(&fetched)),
+        (replacements, words.replaced, None),
         (kept.len(), "already there", total_size(&kept)),
         (
             removed.len(),
-            &format!("{files} {is_removed}"),
+            &format!("{files} {}", words.removed),
             Some(removed.iter().map(|file| file.size).sum()),
         ),
-        (documents, &format!("{noun} {written}"), None),
+        (documents, &format!("{noun} {}", words.written), None),
     ] {
         if number == 0 {
             continue;
@@ -189,7 +205,11 @@ pub(crate) fn summary_line(
             None => parts.push(format!("{number} {words}")),
         }
     }
-    Some(format!("{verb} {all_packages}: {}", parts.join(", ")))
+    Some(format!(
+        "{} {all_packages}: {}",
+        words.mirrored,
+        parts.join(", ")
+    ))
 }
 
 /// The line about packages that a dry run did not download, so that the source and the policy may

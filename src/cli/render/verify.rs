@@ -52,6 +52,18 @@ impl<'a> Verification<'a> {
         findings.into_iter()
     }
 
+    /// The errors about no root module, and about root modules that could not be checked at all.
+    pub(crate) fn errors_outside_checked_roots(self) -> Vec<&'a Diagnostic> {
+        let mut errors = Vec::new();
+        for error in self.errors {
+            let is_of_checked_root = self.roots.iter().any(|root| root.errors.contains(error));
+            if !is_of_checked_root {
+                errors.push(error);
+            }
+        }
+        errors
+    }
+
     /// Lines about everything that was not checked, for reports. They are there after errors, too.
     pub(crate) fn lines_about_not_checked(self) -> Vec<String> {
         let mut lines = lines_about_not_checked(self.roots, self.run.is_online);

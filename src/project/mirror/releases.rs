@@ -110,7 +110,7 @@ impl Release {
         package: &PackageId,
         digest: &PackageDigest,
     ) -> Result<Vec<Diagnostic>> {
-        self.check(package, digest, None)
+        self.check_against_records(package, digest, None)
     }
 
     /// [`Release::check_kept`] for a package that was fetched, with the policy's rules about
@@ -121,10 +121,10 @@ impl Release {
         digest: &PackageDigest,
         authentication: &Authentication,
     ) -> Result<Vec<Diagnostic>> {
-        self.check(package, digest, Some(authentication))
+        self.check_against_records(package, digest, Some(authentication))
     }
 
-    fn check(
+    fn check_against_records(
         &self,
         package: &PackageId,
         digest: &PackageDigest,

@@ -464,11 +464,12 @@ pub enum Obstacle {
 pub enum Tracking {
     /// The file is in the index.
     Tracked,
-    /// The file is not in the index.
+    /// The file is not in the index, and not ignored.
     Untracked,
-    /// The file is not in the index, and ignored.
+    /// The file is not in the index, and ignored. So is a file that does not exist.
     Ignored,
-    /// There is no repository, or git could not be asked.
+    /// There is no repository, the file is in one inside of this repository, or git could not be
+    /// asked.
     #[default]
     Unknown,
 }

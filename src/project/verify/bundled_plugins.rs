@@ -13,7 +13,7 @@ const BUNDLED: &str = "terraform.d/plugins";
 
 /// Packages beside the configuration or the local module of a Terragrunt unit, which OpenTofu and
 /// Terraform install instead of the registry's. They ignore the flat layout of Terraform 0.12.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_bundled_plugins(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let mut directories = vec![root.module.path().to_owned()];
     for unit in &root.module.units {
         directories.extend(unit.shown_module());

@@ -15,7 +15,7 @@ use crate::lockfile::{
 use crate::provider::{ConstraintList, Hash, HashScheme, ProviderAddress};
 
 /// Compares the lock file with that of the base.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_changed_entries(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(base) = &root.base else {
         return Vec::new();
     };

@@ -12,7 +12,7 @@ use crate::modules::locked;
 use crate::provider::{Hash, HashScheme};
 
 /// Compares the lock file of modules with that of the base.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_changed_modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(base) = &root.base else {
         return Vec::new();
     };

@@ -25,7 +25,7 @@ use crate::project::root_module::DialectReason;
 use crate::project::root_module::roots::without_leading_dot;
 
 /// Returns a note for each decision about a root module that the change makes.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_decisions(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(base) = &root.base else {
         return Vec::new();
     };

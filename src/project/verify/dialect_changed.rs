@@ -10,7 +10,7 @@ use crate::project::root_module::{DialectReason, RootModule};
 ///
 /// The other tool loads other files and takes packages from elsewhere. A file that shows none would
 /// let later changes choose.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_dialect(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let RootModule {
         dialect,
         dialect_reason,

@@ -9,7 +9,7 @@ use crate::system::{Tree, files};
 /// Adds findings about installed packages of locked versions whose `h1:` is not recorded, and about
 /// packages that cannot be read. Counts the entries with and without packages; an entry without an
 /// `h1:` cannot be compared with unpacked packages.
-pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check_installed_packages(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if !root.options.check_installed {
         return;
     }

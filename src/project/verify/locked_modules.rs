@@ -23,7 +23,7 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 type LockedCall<'a> = (&'a ModuleCall, &'a Entry<LockedModule>);
 
 /// Checks the lock file of modules, by itself and beside the configuration.
-pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check_module_lock_file(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(parsed) = &root.module_lock_file else {
         return;
     };

@@ -20,7 +20,7 @@ use crate::system::canonicalize;
 const UNKNOWN_SHOWN: usize = 3;
 
 /// Adds the findings about requirements that the change makes unknown.
-pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check_unknown_requirements(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(base) = &root.base else {
         return;
     };

@@ -10,7 +10,7 @@ use crate::project::root_module::RootModule;
 
 /// Findings about module calls that the policy does not allow, in all modules that are read, and
 /// about calls whose source is unknown. None if the policy does not list modules.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_allowed_modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let RootModule {
         settings, dialect, ..
     } = root.module;

@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::modules::Unpinned;
 
 /// Module calls that are not pinned, if the policy demands it.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_unpinned_modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     if !root.module.settings.policy.pins_modules() {
         return Vec::new();
     }

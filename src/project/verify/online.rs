@@ -22,7 +22,7 @@ use crate::settings::PlatformSelection;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Looks up every entry, in parallel.
-pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check_entries_online(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(online) = root.online else { return };
     let entries = root.entries();
     let results = parallel::map(entries.iter().collect(), WAITING_REQUESTS, |entry| {
@@ -55,7 +55,7 @@ pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         report.mirrors.insert(mirror.clone(), entries.len());
         platforms::add_findings(root, entries, Some(&mirror), report);
     }
-    platforms_lost::check_with(root, known, report);
+    platforms_lost::check_lost_platforms_with(root, known, report);
 }
 
 /// Compares an entry with its source, unless nothing may be requested for it.

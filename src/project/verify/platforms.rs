@@ -25,7 +25,7 @@ pub(super) struct ComparedEntry<'a> {
 
 /// Adds findings about the required platforms, as far as the cache knows the packages; without
 /// required platforms, about entries for one platform only.
-pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check_required_platforms(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     // A registry lists the platforms, so that `online` compares them then.
     if root.online.is_some() || root.is_policy_only() {
         return;

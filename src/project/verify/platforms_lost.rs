@@ -16,15 +16,15 @@ use crate::settings::PlatformSelection;
 pub(super) type KnownReleases = BTreeMap<ProviderAddress, ReleaseEvidence>;
 
 /// Adds a finding for each entry that loses platforms, if registries are not asked.
-pub(super) fn check(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check_lost_platforms(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if root.online.is_none() {
-        check_with(root, KnownReleases::new(), report);
+        check_lost_platforms_with(root, KnownReleases::new(), report);
     }
 }
 
 /// Adds a finding for each entry that loses platforms. These are named as far as the cache or a
 /// registry knows the packages. The other findings about platforms must be in the report already.
-pub(super) fn check_with(
+pub(super) fn check_lost_platforms_with(
     root: &AuditedRoot<'_>,
     mut known: KnownReleases,
     report: &mut VerifiedRoot,

@@ -13,7 +13,7 @@ use crate::modules::fetched::{ModuleRequest, ReplacedPackage};
 const HELP: &str = "if this is intended, name the host in allowed-hosts or allowed-modules of provlock.toml first, in a pull request of its own";
 
 /// Returns a finding for each module that was not fetched.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_refused_requests(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for (call, host) in refused_calls(root) {
         let message = format!(

@@ -11,7 +11,7 @@ use crate::project::plan::refused_by_init::refused_by_init;
 use crate::provider::{ConstraintList, Hash, ProviderAddress};
 
 /// Compares every entry with the configuration, and every requirement with the entries.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_requirements(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     if root.lock_file_state != FileState::Readable {
         return Vec::new();
     }

@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 /// Warns that OpenTofu and Terraform cannot share a file whose providers not all root modules
 /// require. Only the first of the root modules with the file has the warning. `init` writes the
 /// providers of one root module, and a file of its own in place of a link.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_shared_lock_file(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let requirements = root.requirements();
     let by_root = &requirements.by_root;
     let Some(lock_file) = &root.module.found.linked_lock_file else {

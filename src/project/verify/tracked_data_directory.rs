@@ -5,7 +5,7 @@ use crate::configuration::DATA_DIRECTORY;
 use crate::diagnostic::{Code, Diagnostic, Help, Message, Remedy};
 
 /// Tracked files below the data directory, which `init` trusts as installed by itself.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_tracked_data(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(first) = root.tracked_data.first() else {
         return Vec::new();
     };

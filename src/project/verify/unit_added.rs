@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, Message, Reason};
 
 /// Returns the finding about a Terragrunt unit that replaces a root module, or overwrites files of
 /// the directory.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_added_units(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let directories = root.module.former_roots(root.module_cache);
     let Some(directory) = directories.first() else {
         return Vec::new();

@@ -14,7 +14,7 @@ use crate::provider::{ConstraintList, ProviderAddress};
 
 /// Returns a note for each provider that neither revision locks, and that is required in a
 /// different way than at the base.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_unlocked_requirements(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(base) = &root.base else {
         return Vec::new();
     };

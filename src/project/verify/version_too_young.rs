@@ -7,7 +7,7 @@ use crate::packages::DemandedAge;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Checks the age of every version that the change brings.
-pub(super) fn check(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_ages(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(demanded) = root.min_age else {
         return Vec::new();
     };

@@ -72,7 +72,7 @@ pub(crate) struct PublishedFacts<'a> {
     /// The public key for the signatures.
     public_key: AsText<PublicKey>,
     /// Releases that are published now; failures are among the errors.
-    releases: Vec<PublishedRelease<'a>>,
+    releases: Vec<ReleaseReport<'a>>,
 }
 
 /// A release with published facts.
@@ -82,7 +82,7 @@ pub(crate) struct PublishedFacts<'a> {
     derive(schemars::JsonSchema),
     schemars(rename = "published_release", deny_unknown_fields)
 )]
-struct PublishedRelease<'a> {
+struct ReleaseReport<'a> {
     address: AsText<&'a ProviderAddress>,
     version: AsText<&'a Version>,
     /// Number of its packages that this machine knows.
@@ -99,8 +99,9 @@ impl<'a> PublishedFacts<'a> {
     ) -> Self {
         let mut published = Vec::new();
         for release in releases {
+            // The error of a release is reported elsewhere; after it no other is begun.
             if let Some(Ok(changed)) = &release.outcome {
-                published.push(PublishedRelease {
+                published.push(ReleaseReport {
                     address: AsText(&release.facts.address),
                     version: AsText(&release.facts.version),
                     packages: release.facts.packages.len(),
