@@ -46,7 +46,7 @@ pub struct Sides {
     pub base_is_complete: bool,
     /// Their file.
     pub theirs: Vec<u8>,
-    /// The size of the first conflict's markers, and the names of the sides.
+    /// The size of the first conflict's markers, and its labels.
     pub style: MarkerStyle,
 }
 
@@ -71,6 +71,7 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
         style: MarkerStyle::default(),
     };
     let mut first_style: Option<MarkerStyle> = None;
+    let mut is_first_conflict = true;
     let mut section = Section::Common;
     let mut last_opening = 0..0;
     let mut conflict_size = MARKER_SIZE;
@@ -80,8 +81,8 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
         start = span.end;
         let marker = match parse_marker(line) {
             Some(marker) if section == Section::Common || marker.size == conflict_size => marker,
-            // Within a conflict, markers of another size are text: git shows conflicts of the
-            // ancestors so.
+            // git gives conflicts within the ancestor longer markers, which are text of that
+            // section.
             _ => {
                 sides.add_line(section, line);
                 continue;
@@ -91,7 +92,7 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
             (Section::Common, b'<') => {
                 last_opening = span;
                 conflict_size = marker.size;
-                // The markers of a merge that leaves conflicts look like the first ones.
+                // Conflicts that `merge` leaves get the markers of the first conflict.
                 first_style.get_or_insert(MarkerStyle {
                     size: marker.size,
                     ours: marker.label,
@@ -101,16 +102,19 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
             }
             (Section::Ours, b'|') => Section::Base,
             (Section::Ours, b'=') => {
-                // Only with `merge.conflictStyle` set to `diff3` or `zdiff3` does git write the
-                // ancestor.
+                // This conflict does not show the ancestor, which git writes only with
+                // `merge.conflictStyle` set to `diff3` or `zdiff3`.
                 sides.base_is_complete = false;
                 Section::Theirs
             }
             (Section::Base, b'=') => Section::Theirs,
             (Section::Theirs, b'>') => {
-                if let Some(style) = &mut first_style {
+                if let Some(style) = &mut first_style
+                    && is_first_conflict
+                {
                     style.theirs = marker.label;
                 }
+                is_first_conflict = false;
                 Section::Common
             }
             _ => {

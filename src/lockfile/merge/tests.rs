@@ -434,6 +434,23 @@ fn a_byte_order_mark_and_a_missing_line_break_are_no_trouble() {
 }
 
 #[test]
+fn conflicts_have_the_markers_of_the_first_one() {
+    let text = b"<<<<<<< HEAD\no\n=======\nt\n>>>>>>> topic\n\
+                 <<<<<<<< mine\no\n========\nt\n>>>>>>>> later\n";
+    let sides = split_conflicts(Path::new("lock.hcl"), text)
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        sides.style,
+        MarkerStyle {
+            size: 7,
+            ours: "HEAD".to_owned(),
+            theirs: "topic".to_owned(),
+        }
+    );
+}
+
+#[test]
 fn conflicts_are_read_anywhere_in_an_entry() {
     let text = b"a\r\n<<<<<<< HEAD\r\no\r\n||||||| 1234\r\n<<<<<<<<< nested\r\n=========\r\n\
                  =======\r\nt\r\n>>>>>>> topic\r\nz";
