@@ -141,7 +141,6 @@ fn effect_of_contents(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
     }
     let effect = match file.kind {
         DecidingKind::CliConfiguration => Some(Effect::not_decided(CLI_EFFECT)),
-        DecidingKind::PluginDirectory | DecidingKind::State | DecidingKind::Attributes => None,
         DecidingKind::Backend | DecidingKind::PerhapsBackend => effect_of_backend_file(facts, file),
         DecidingKind::Settings => effect_of_settings(facts, file),
         DecidingKind::UploadIgnore => effect_of_upload_ignore(facts, file),
@@ -159,7 +158,11 @@ fn effect_of_contents(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
         DecidingKind::Test => effect_of_test(change, file),
         DecidingKind::InstalledModules => text_effect::of_installed_modules(file),
         DecidingKind::Workspace => text_effect::of_workspace(file),
-        DecidingKind::Script | DecidingKind::Other => None,
+        DecidingKind::PluginDirectory
+        | DecidingKind::State
+        | DecidingKind::Attributes
+        | DecidingKind::Script
+        | DecidingKind::Other => None,
     };
     if effect.is_some() || !file.kind.is_searched() {
         return effect;

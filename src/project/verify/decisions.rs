@@ -150,9 +150,11 @@ fn check_required_version(root: &AuditedRoot<'_>, base: &Base<'_>) -> Option<Dia
         return None;
     }
     let directory = root.module.path().display();
-    let [before, now] = [before, now].map(|versions| match versions.is_empty() {
-        true => "any version".to_owned(),
-        false => versions.to_string(),
+    let [before, now] = [before, now].map(|versions| {
+        if versions.is_empty() {
+            return "any version".to_owned();
+        }
+        versions.to_string()
     });
     let message = format!("required_version of {directory}: {before} → {now}");
     Some(decision_note(message, &own_location(root)))
