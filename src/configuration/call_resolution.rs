@@ -400,9 +400,7 @@ impl Walk<'_> {
         source: &str,
     ) -> Option<InstallPath> {
         // Without a lock file, nothing depends on where modules are installed.
-        if self.input.resolver.is_none() {
-            return None;
-        }
+        self.input.resolver?;
         let caller = calling.caller.installed?;
         let package = caller.package.clone();
         let directory = match (path, &package) {

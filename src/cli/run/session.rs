@@ -100,7 +100,7 @@ impl EventDisplay<'_> {
             Event::Prepared(prepared) => self.show_decisions(prepared),
             Event::CliConfiguration(config) => self.show_cli_configuration(config),
             Event::SettingsOfOtherUser(path) => {
-                self.ui.warn(&[warning_about_settings_of_other_user(path)])
+                self.ui.warn(&[warning_about_settings_of_other_user(path)]);
             }
             Event::DatesByServers(hosts) => {
                 self.ui.clear_progress();

@@ -168,13 +168,7 @@ impl<'a> Attributes<'a> {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let (pattern, rest) = match unquoted(line) {
-                Some(unquoted) => unquoted,
-                None => {
-                    let end = line.find(is_blank).unwrap_or(line.len());
-                    (line[..end].to_owned(), &line[end..])
-                }
-            };
+            let (pattern, rest) = split_pattern(line);
             let words = rest.split(is_blank).filter(|word| !word.is_empty());
             let attributes: Vec<Attribute> = words.map(parse_attribute).collect();
             if let Some(name) = pattern.strip_prefix("[attr]")
@@ -294,6 +288,16 @@ fn matcher(directory: &Path, pattern: &str, ignores_case: bool) -> Option<Gitign
 
 fn is_blank(c: char) -> bool {
     " \t\r\n".contains(c)
+}
+
+/// Splits a line into its pattern and the rest. Like git, reads a malformed quoted pattern as one
+/// without quotes.
+fn split_pattern(line: &str) -> (String, &str) {
+    if let Some(split) = unquoted(line) {
+        return split;
+    }
+    let end = line.find(is_blank).unwrap_or(line.len());
+    (line[..end].to_owned(), &line[end..])
 }
 
 /// Parses a quoted pattern at the beginning of a line. Returns it with the rest of the line; `None`
