@@ -42,7 +42,7 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
         if let Some(effect) = local_repositories::effect(inside, path) {
             by_effect.entry(effect).or_default().push(path);
         }
-        if let Some(effect) = terragrunt_cache::effect(inside, path) {
+        if let Some(effect) = terragrunt_cache::effect(&change.top, path) {
             by_effect.entry(effect).or_default().push(path);
         }
         let Some(kind) = DecidingKind::of(inside) else {
@@ -156,7 +156,9 @@ fn effect_of_contents(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
         DecidingKind::ToolVersion => Some(Effect::decided("chooses the version of a tool")),
         DecidingKind::ToolVersions => text_effect::of_tool_versions(file),
         DecidingKind::Test => effect_of_test(change, file),
-        DecidingKind::InstalledModules => text_effect::of_installed_modules(file),
+        DecidingKind::InstalledModules => {
+            text_effect::of_installed_modules(facts.environment, file)
+        }
         DecidingKind::Workspace => text_effect::of_workspace(file),
         DecidingKind::PluginDirectory
         | DecidingKind::State

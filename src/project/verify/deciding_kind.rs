@@ -96,7 +96,7 @@ const DOCUMENTS: [&str; 24] = [
 ];
 
 /// List of the installed modules in a data directory.
-const INSTALLED_MODULES: &str = "modules/modules.json";
+pub(super) const INSTALLED_MODULES: &str = "modules/modules.json";
 /// Data directory with a check of its own.
 const USUAL_DATA_DIRECTORY: &str = ".terraform";
 /// File of the selected workspace in a data directory.

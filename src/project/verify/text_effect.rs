@@ -7,12 +7,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::changed_file::ChangedFile;
-use super::deciding_kind::{CDKTF_INPUT, DecidingKind};
+use super::deciding_kind::{CDKTF_INPUT, DecidingKind, INSTALLED_MODULES};
 use super::file_effect::Effect;
 use super::searched_text::{ToolChoices, effective_lines, passes_to_init, text_of};
 use crate::hcl::code_lines::code_lines;
 use crate::project::reviewed_change::{ReviewedChange, file_name};
-use crate::system::Tree;
+use crate::system::{Environment, Tree};
 
 /// Words that only settings of OpenTofu and Terraform for the user have, under whatever name.
 pub(super) const CLI_WORDS: [&str; 4] = [
@@ -69,7 +69,8 @@ pub(super) fn of_text(file: &ChangedFile<'_>) -> Option<Effect> {
         ));
     }
     let name = file_name(file.path);
-    if texts.iter().any(|text| passes_to_init(name, text)) {
+    // What Terragrunt passes to `init` is read, and compared by its values.
+    if !file.is_of_terragrunt() && texts.iter().any(|text| passes_to_init(name, text)) {
         return Some(Effect::decided("passes arguments or variables to init"));
     }
     if ToolChoices::of(now).differ_from(&ToolChoices::of(before)) {
@@ -96,8 +97,19 @@ pub(super) fn of_tool_versions(file: &ChangedFile<'_>) -> Option<Effect> {
 }
 
 /// The effect of a list of installed modules: `init` and `plan` use the modules without comparing
-/// them with the sources of the calls.
-pub(super) fn of_installed_modules(file: &ChangedFile<'_>) -> Option<Effect> {
+/// them with the sources of the calls. `None` in the data directory of this run, whose tracked
+/// files are a finding of their own.
+pub(super) fn of_installed_modules(
+    environment: &Environment,
+    file: &ChangedFile<'_>,
+) -> Option<Effect> {
+    if let Some(data_directory) = environment.variable("TF_DATA_DIR")
+        && file
+            .path
+            .ends_with(Path::new(data_directory).join(INSTALLED_MODULES))
+    {
+        return None;
+    }
     let list: Map<String, Value> = serde_json::from_slice(file.now.as_deref()?).ok()?;
     if !list.contains_key("Modules") {
         return None;
