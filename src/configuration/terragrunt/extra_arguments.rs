@@ -14,6 +14,15 @@ const DECIDING_FLAGS: [&str; 6] = [
     "test-directory",
     "upgrade",
 ];
+/// Variables of the environment that decide the same. Terragrunt may run `init` before the command
+/// for which it sets them.
+const DECIDING_VARIABLES: [&str; 5] = [
+    "TERRAFORM_CONFIG",
+    "TF_CLI_ARGS",
+    "TF_CLI_ARGS_init",
+    "TF_CLI_CONFIG_FILE",
+    "TF_DATA_DIR",
+];
 /// Deciding flag without a value.
 const SWITCH: &str = "upgrade";
 
@@ -30,6 +39,13 @@ impl InitArguments {
         let arguments = self.by_label.entry(label).or_default();
         if may_be_for_init(members.get("commands")) {
             arguments.extend(deciding(members.get("arguments")));
+        }
+        if let Some(Value::Object(variables)) = members.get("env_vars") {
+            for (name, value) in &variables.items {
+                if DECIDING_VARIABLES.contains(&name.as_str()) {
+                    arguments.extend([Value::String(name.as_str().into()), value.clone()]);
+                }
+            }
         }
     }
 
