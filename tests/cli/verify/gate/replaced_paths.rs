@@ -330,7 +330,7 @@ fn a_submodule_that_stays_or_leaves_is_no_finding() {
         let gate = Gate::with(submodule);
         change(&gate);
         let output = gate.provlock(&["verify", "-r", "--base", "main"]);
-        output.assert_code(0);
+        output.assert_code(0).assert_stderr_has("root modules");
         assert!(!output.stdout.contains(NOTE), "{output}");
     }
 }

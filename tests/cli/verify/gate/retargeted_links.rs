@@ -479,6 +479,8 @@ fn check(case: &Case) {
         let before = run(&gate);
         let is_silent = before.code == Some(0) && !before.stdout.contains("]: ");
         assert!(is_silent, "{}: {before}", case.name);
+        // It ran.
+        before.assert_stderr_has("locked as required");
         write(&gate, case.change);
         gate.commit();
         let output = run(&gate);
