@@ -13,6 +13,8 @@ use crate::system::Tree;
 
 /// Name of the files with attributes.
 const FILE_NAME: &str = ".gitattributes";
+/// Maximum number of lines of all files together, because each is compared with each file.
+const MOST_LINES: usize = 10_000;
 /// Maximum length of a line; newer versions of git skip a longer one.
 const MAX_LINE: usize = 2_047;
 /// Attributes that change what is checked out, merged or archived.
@@ -64,6 +66,8 @@ struct Attributes<'a> {
     top: &'a Path,
     /// Lines by directory.
     lines: BTreeMap<PathBuf, Vec<Line>>,
+    /// Number of lines that were parsed.
+    line_count: usize,
     /// Macros, which only the file at the top defines: where they are set, they set others.
     macros: BTreeMap<String, Vec<Attribute>>,
 }
@@ -96,6 +100,9 @@ pub(super) fn effect(
     for file in files {
         before.read_for(file);
         now.read_for(file);
+        if before.line_count > MOST_LINES || now.line_count > MOST_LINES {
+            return Some(Effect::not_decided("has too many lines to be read"));
+        }
         let old = before.values_of(file);
         let new = now.values_of(file);
         for name in CHANGING {
@@ -138,6 +145,7 @@ impl<'a> Attributes<'a> {
             tree,
             top,
             lines: BTreeMap::new(),
+            line_count: 0,
             macros: BTreeMap::from([("binary".to_owned(), binary.into())]),
         };
         attributes.read_for(&top.join(FILE_NAME));
@@ -167,6 +175,10 @@ impl<'a> Attributes<'a> {
             let line = line.trim_matches(is_blank);
             if line.is_empty() || line.starts_with('#') {
                 continue;
+            }
+            self.line_count += 1;
+            if self.line_count > MOST_LINES {
+                break;
             }
             let (pattern, rest) = split_pattern(line);
             let words = rest.split(is_blank).filter(|word| !word.is_empty());
@@ -211,13 +223,20 @@ impl<'a> Attributes<'a> {
 }
 
 impl<'a> Values<'a> {
+    /// Adds the values that a line sets, and those that macros set with them.
     fn add(
         &mut self,
         attributes: &'a [Attribute],
         matched: Match,
         macros: &'a BTreeMap<String, Vec<Attribute>>,
     ) {
-        for Attribute { name, value } in attributes.iter().rev() {
+        // Macros may set each other in a chain of any length.
+        let mut open = Vec::new();
+        for attribute in attributes {
+            open.push((attribute, matched));
+        }
+        // The last one comes first, with all that it sets.
+        while let Some((Attribute { name, value }, matched)) = open.pop() {
             if self.complete.contains(name.as_str()) {
                 continue;
             }
@@ -233,7 +252,9 @@ impl<'a> Values<'a> {
             {
                 // An earlier value may take the place of this one.
                 let matched = if is_first { matched } else { Match::Perhaps };
-                self.add(others, matched, macros);
+                for other in others {
+                    open.push((other, matched));
+                }
             }
         }
     }

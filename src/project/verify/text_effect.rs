@@ -83,17 +83,17 @@ pub(super) fn of_text(file: &ChangedFile<'_>) -> Option<Effect> {
 /// with a version or without.
 pub(super) fn of_tool_versions(file: &ChangedFile<'_>) -> Option<Effect> {
     const TOOLS: [&str; 4] = ["terraform", "tofu", "terragrunt", "atmos"];
-    let contents = [&file.before, &file.now];
-    let texts = contents.map(|bytes| text_of(bytes.as_deref().unwrap_or_default()));
-    let [Some(before), Some(now)] = &texts else {
-        return None;
-    };
-    let [before, now] = [before, now].map(|text| {
-        let mut lines = effective_lines(text);
+    let before = text_of(file.before.as_deref().unwrap_or_default())?;
+    let now = text_of(file.now.as_deref().unwrap_or_default())?;
+    let mut lines_before = effective_lines(&before);
+    let mut lines_now = effective_lines(&now);
+    for lines in [&mut lines_before, &mut lines_now] {
         lines.retain(|line| TOOLS.iter().any(|tool| line.contains(tool)));
-        lines
-    });
-    (before != now).then(|| Effect::decided(TOOL_EFFECT))
+    }
+    if lines_before == lines_now {
+        return None;
+    }
+    Some(Effect::decided(TOOL_EFFECT))
 }
 
 /// The effect of a list of installed modules: `init` and `plan` use the modules without comparing
@@ -120,14 +120,17 @@ pub(super) fn of_installed_modules(
 
 /// The effect of a file with the name of a workspace.
 pub(super) fn of_workspace(file: &ChangedFile<'_>) -> Option<Effect> {
-    let contents = [&file.before, &file.now].into_iter().flatten();
-    let mut texts = contents.filter_map(|bytes| text_of(bytes));
+    for bytes in [&file.before, &file.now].into_iter().flatten() {
+        if text_of(bytes).is_some_and(|text| is_name_of_workspace(text.trim())) {
+            return Some(Effect::decided("may select a workspace, and so a state"));
+        }
+    }
+    None
+}
+
+fn is_name_of_workspace(text: &str) -> bool {
     let is_of_name = |part: char| part.is_ascii_alphanumeric() || "-_.".contains(part);
-    let is_name = texts.any(|text| {
-        let name = text.trim();
-        !name.is_empty() && name.chars().all(is_of_name)
-    });
-    is_name.then(|| Effect::decided("may select a workspace, and so a state"))
+    !text.is_empty() && text.chars().all(is_of_name)
 }
 
 /// The effect of a template of configuration, or of a part of a program that generates one with CDK

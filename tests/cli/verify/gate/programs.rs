@@ -90,3 +90,30 @@ fn arguments_of_a_backend_in_a_file_whose_name_is_no_text_are_an_error() {
         "{output}"
     );
 }
+
+/// Macros of git's attributes of which each sets the next one, and the last one hides lock files.
+fn chain_of_macros(length: usize) -> String {
+    let mut text = String::new();
+    for number in 0..length {
+        text += &format!("[attr]m{number} m{}\n", number + 1);
+    }
+    text + &format!("[attr]m{length} -diff\n*.hcl m0\n")
+}
+
+#[test]
+fn a_long_chain_of_macros_is_followed_or_refused() {
+    for (length, expected) in [
+        (3, "note[decision-changed]"),
+        (9_000, "note[decision-changed]"),
+        (45_000, "error[not-decided]"),
+    ] {
+        let gate = Gate::with(|_| {});
+        gate.write(".gitattributes", chain_of_macros(length));
+        gate.commit();
+        let output = gate.provlock(&["verify", "-r", "--base", "main"]);
+        output
+            .assert_code(i32::from(length == 45_000))
+            .assert_stdout_has(expected)
+            .assert_stdout_has(".gitattributes");
+    }
+}
