@@ -240,7 +240,7 @@ fn is_address_of(named: &ProviderSpec, found: &ProviderUse<'_>) -> bool {
         .any(|dialect| named.resolve(*dialect) == *found.address.0)
 }
 
-/// Returns the names that are no address of a locked provider, in neither dialect. They are parts
+/// Returns the names that are addresses of a locked provider in neither dialect. They are parts
 /// of addresses.
 fn names_that_are_parts<'a>(
     named: &'a [ProviderSpec],

@@ -207,8 +207,8 @@ impl MovingCall<'_> {
         }
     }
 
-    /// Returns the tags or commits of a module in git as choices; `None` if its `ref` cannot move.
-    /// That is an error if the user named a version.
+    /// Returns the tags or commits of a module in git as choices; `None` if its `ref` cannot move,
+    /// which is an error if the user named a version.
     pub(in crate::project) fn choices_of_references(
         &self,
         source: &RemoteSource,

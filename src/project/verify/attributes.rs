@@ -223,7 +223,7 @@ impl<'a> Attributes<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Adds the values that a line sets, and those that macros set with them.
+    /// Adds the values that a line sets, and the values of its macros.
     fn add(
         &mut self,
         attributes: &'a [Attribute],

@@ -173,9 +173,13 @@ pub(super) fn passes_to_init(name: &str, text: &str) -> bool {
 /// Whether a text, in lower case, has the name of a tool, or of a program that runs one.
 fn runs_tool(name: &str, lower: &str) -> bool {
     const RUNNERS: [&str; 4] = ["atlantis", "digger", "env0", "spacelift"];
-    let has_name = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
-    let name = name.to_ascii_lowercase();
-    has_name(&name, &TOOLS) || has_name(&name, &RUNNERS) || has_name(lower, &TOOLS)
+    let lower_name = name.to_ascii_lowercase();
+    for tool in TOOLS {
+        if lower_name.contains(tool) || lower.contains(tool) {
+            return true;
+        }
+    }
+    RUNNERS.iter().any(|runner| lower_name.contains(runner))
 }
 
 /// Whether a text has an argument, such as `-backend-config`, with one dash or two.

@@ -152,10 +152,15 @@ pub(super) fn of_generator(change: &ReviewedChange, file: &ChangedFile<'_>) -> O
     if !TEMPLATES.contains(&extension.unwrap_or_default()) {
         return None;
     }
-    let contents = [&file.before, &file.now].into_iter().flatten();
-    let mut texts = contents.filter_map(|bytes| text_of(bytes));
-    let decides = texts.any(|text| DECIDING_BLOCKS.iter().any(|word| text.contains(word)));
-    decides.then(|| Effect::decided("may be a template of configuration"))
+    for bytes in [&file.before, &file.now].into_iter().flatten() {
+        let Some(text) = text_of(bytes) else {
+            continue;
+        };
+        if DECIDING_BLOCKS.iter().any(|word| text.contains(word)) {
+            return Some(Effect::decided("may be a template of configuration"));
+        }
+    }
+    None
 }
 
 /// Whether a directory above a file has the settings of CDK for Terraform, in one of the revisions.

@@ -91,13 +91,14 @@ fn arguments_of_a_backend_in_a_file_whose_name_is_no_text_are_an_error() {
     );
 }
 
-/// Macros of git's attributes of which each sets the next one, and the last one hides lock files.
+/// Macros of git's attributes. Each sets the next one, and the last one hides lock files.
 fn chain_of_macros(length: usize) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for number in 0..length {
-        text += &format!("[attr]m{number} m{}\n", number + 1);
+        lines.push(format!("[attr]m{number} m{}\n", number + 1));
     }
-    text + &format!("[attr]m{length} -diff\n*.hcl m0\n")
+    lines.push(format!("[attr]m{length} -diff\n*.hcl m0\n"));
+    lines.concat()
 }
 
 #[test]
