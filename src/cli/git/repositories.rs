@@ -20,18 +20,19 @@ pub(crate) struct Repositories {
     current: Option<Repository>,
     /// By their tops.
     others: Mutex<BTreeMap<PathBuf, Arc<Repository>>>,
-    tops: Tops,
+    tops: Arc<Tops>,
 }
 
 impl Repositories {
     /// The repositories for a run in a directory. `data_directory` is the value of `TF_DATA_DIR`.
     pub(crate) fn new(directory: &Path, data_directory: Option<PathBuf>) -> Self {
+        let tops = Arc::new(Tops::default());
         Self {
             directory: directory.to_owned(),
-            current: Repository::around(directory, data_directory.clone()),
+            current: Repository::around(directory, data_directory.clone(), Arc::clone(&tops)),
             data_directory,
             others: Mutex::default(),
-            tops: Tops::default(),
+            tops,
         }
     }
 
@@ -59,6 +60,7 @@ impl Repositories {
             &top,
             &self.directory,
             self.data_directory.clone(),
+            Arc::clone(&self.tops),
         ));
         others.insert(top, Arc::clone(&repository));
         Some(repository)

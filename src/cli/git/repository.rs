@@ -12,29 +12,28 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Result;
-use provlock::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
 use provlock::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use provlock::project::verify::{Obstacle, Tracking, is_searched, may_decide};
-use provlock::project::{ReviewedChange, Tracked, VersionControl};
+use provlock::project::ReviewedChange;
+use provlock::project::verify::{is_searched, may_decide};
 use provlock::settings;
 use provlock::system::repository::{self, Tops};
 use provlock::system::{Overlay, Tree, canonicalize, files, parallel};
 
 use super::base_tree::{self, BaseFiles, PathFilter, is_read_by_name};
 use super::command::{
-    Entry, IgnoreRule, StagedChange, commits_between, list_entries, list_matching_files,
-    only_merge_base, read_blobs, resolve, rules_ignoring_paths, staged_changes,
+    Entry, StagedChange, commits_between, list_entries, list_matching_files, only_merge_base,
+    read_blobs, resolve, staged_changes,
 };
 use super::links::{self, LinkedFile};
-use super::object_name::{is_blob, is_blob_on_disk};
+use super::object_name::is_blob;
 use super::revision::{Commit, resolve_unambiguous};
 use super::tree::{RevisionFiles, read_behind_links};
 use super::work_tree::changed_files;
 
+mod tracking;
+
 /// Directory in which OpenTofu and Terraform keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";
-/// Maximum size of an ignore file that is read, in bytes.
-const IGNORE_FILE_LIMIT: u64 = 1 << 20;
 
 /// A repository, with what git has listed so far.
 pub(crate) struct Repository {
@@ -51,7 +50,8 @@ pub(crate) struct Repository {
     data_blobs: OnceLock<BTreeMap<OsString, Option<String>>>,
     /// Lock files that are neither tracked nor ignored.
     untracked: OnceLock<Result<BTreeSet<OsString>>>,
-    tops: Tops,
+    /// Shared with the other repositories of the run.
+    tops: Arc<Tops>,
 }
 
 /// The content of a file in a commit.
@@ -94,14 +94,23 @@ struct BlobOnDisk {
 
 impl Repository {
     /// The repository around a directory. `data_directory` is the value of `TF_DATA_DIR`.
-    pub(crate) fn around(directory: &Path, data_directory: Option<PathBuf>) -> Option<Self> {
+    pub(crate) fn around(
+        directory: &Path,
+        data_directory: Option<PathBuf>,
+        tops: Arc<Tops>,
+    ) -> Option<Self> {
         let directory = canonicalize(directory).ok()?;
         let top = repository::top(&directory)?;
-        Some(Self::at(&top, &directory, data_directory))
+        Some(Self::at(&top, &directory, data_directory, tops))
     }
 
     /// The repository with this top, for a program that runs in a directory.
-    pub(super) fn at(top: &Path, directory: &Path, data_directory: Option<PathBuf>) -> Self {
+    pub(super) fn at(
+        top: &Path,
+        directory: &Path,
+        data_directory: Option<PathBuf>,
+        tops: Arc<Tops>,
+    ) -> Self {
         Self {
             directory: directory.to_owned(),
             top: top.to_owned(),
@@ -109,7 +118,7 @@ impl Repository {
             tracked: OnceLock::new(),
             data_blobs: OnceLock::new(),
             untracked: OnceLock::new(),
-            tops: Tops::default(),
+            tops,
         }
     }
 
@@ -122,141 +131,9 @@ impl Repository {
         resolve(&self.top, "HEAD^{commit}").ok().flatten()
     }
 
-    /// Whether git tracks the lock file with this name of a root module. Unknown for a root module
-    /// in a different repository, and if git cannot list the files. A lock file that does not exist
-    /// is returned as ignored.
-    pub(super) fn tracking_of(&self, root: &Path, name: &str) -> Tracking {
-        let Some(path) = self.path_in(root, name) else {
-            return Tracking::Unknown;
-        };
-        let Some(tracked) = self.tracked() else {
-            return Tracking::Unknown;
-        };
-        if tracked.contains(path.as_os_str()) {
-            return Tracking::Tracked;
-        }
-        // Git does not list the files of a repository in this one, which may track the file.
-        if !self.is_nearest_repository_of(root) {
-            return Tracking::Unknown;
-        }
-        match self.untracked_lock_files() {
-            Err(_) => Tracking::Unknown,
-            Ok(untracked) if untracked.contains(path.as_os_str()) => Tracking::Untracked,
-            Ok(_) => Tracking::Ignored,
-        }
-    }
-
-    fn untracked_lock_files(&self) -> &Result<BTreeSet<OsString>> {
-        self.untracked.get_or_init(|| {
-            let options = ["--others", "--exclude-standard"];
-            let names = [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME];
-            list_matching_files(&self.top, &options, &names)
-        })
-    }
-
-    /// The location of the line with a rule, in a file as the user knows it.
-    fn location_of_rule(&self, rule: &IgnoreRule) -> Location {
-        let path = self.top.join(&rule.file);
-        let shown = match files::relative(&path, &self.directory) {
-            Some(relative) => relative,
-            None => path.clone(),
-        };
-        // The finding is about the whole file if it cannot be read.
-        let bytes = Tree::Work
-            .read(&path, IGNORE_FILE_LIMIT)
-            .unwrap_or_default();
-        let text = String::from_utf8(bytes).unwrap_or_default();
-
-        let mut start = 0;
-        let mut length = 0;
-        for line in text.split_inclusive('\n').take(rule.line) {
-            start += length;
-            length = line.len();
-        }
-        let line = text[start..start + length].trim_end();
-        let end = start + line.len();
-        Location::new(&SourceFile::new(shown, text), start..end)
-    }
-
     /// Whether a path may be that of a data directory, or below one.
     fn may_be_data(&self, path: &Path) -> bool {
         self.data_directory.is_some() || path.iter().any(|part| part == DATA_DIRECTORY)
-    }
-
-    /// The data directories of a root module in the repository, relative to its top: as written,
-    /// and behind links.
-    fn data_directories(&self, root: &Path) -> BTreeSet<PathBuf> {
-        let mut names = vec![Path::new(DATA_DIRECTORY)];
-        names.extend(self.data_directory.as_deref());
-        let mut directories = BTreeSet::new();
-        for name in names {
-            let written = files::join(root, name);
-            if let Ok(inside) = written.strip_prefix(&self.top) {
-                directories.insert(inside.to_owned());
-            }
-            if let Ok(behind_links) = canonicalize(&written)
-                && let Ok(inside) = behind_links.strip_prefix(&self.top)
-            {
-                directories.insert(inside.to_owned());
-            }
-        }
-        directories
-    }
-
-    /// The files in the data directories of a root module that git tracks.
-    pub(super) fn data_files(&self, root: &Path) -> Vec<PathBuf> {
-        let Some(tracked) = self.tracked() else {
-            return Vec::new();
-        };
-        let mut files = BTreeSet::new();
-        for directory in self.data_directories(root) {
-            // A link in its place is a file for git.
-            if tracked.contains(directory.as_os_str()) {
-                files.insert(directory.clone());
-            }
-            for path in tracked.range(directory.join("").into_os_string()..) {
-                let path = Path::new(path);
-                if !path.starts_with(&directory) {
-                    break;
-                }
-                files.insert(path.to_owned());
-            }
-        }
-
-        let mut relative = Vec::new();
-        for file in files {
-            let path = self.top.join(file);
-            match path.strip_prefix(root) {
-                Ok(below) => relative.push(below.to_owned()),
-                Err(_) => relative.push(path),
-            }
-        }
-        relative
-    }
-
-    /// Whether the compared commit has the same files in the data directories of a root module,
-    /// byte for byte. Git's own comparison with the files on disk depends on `.gitattributes`,
-    /// which a pull request may change.
-    pub(super) fn has_unchanged_data(&self, root: &Path) -> bool {
-        let Some(data) = self.data_blobs.get() else {
-            return false;
-        };
-        for directory in self.data_directories(root) {
-            for (path, blob) in data.range(directory.clone().into_os_string()..) {
-                // The name of a different directory may begin like this one.
-                if !Path::new(path).starts_with(&directory) {
-                    continue;
-                }
-                // The compared commit has a different file, or none.
-                let Some(blob) = blob else {
-                    return false;
-                };
-                if !is_blob_on_disk(&self.top.join(path), blob) {
-                    return false;
-                }
-            }
-        }
-        true
     }
 
     /// Returns the commit of a revision, and the change since then: the lock files, settings and
@@ -622,86 +499,6 @@ impl Repository {
         };
         self.tracked
             .get_or_init(|| list_matching_files(&self.top, &["--cached"], patterns))
-    }
-
-    /// A warning if git cannot list the tracked files.
-    pub(crate) fn warning(&self) -> Option<Diagnostic> {
-        let warning = Diagnostic {
-            severity: Severity::Warning,
-            ..self.failure()?
-        };
-        Some(warning.note("could not check whether git tracks the lock files"))
-    }
-
-    fn obstacle(&self) -> Option<Obstacle> {
-        let failure = self.failure()?;
-        // Git searches for a repository further up if a directory lacks this file.
-        let dot_git = self.top.join(".git");
-        if dot_git.is_dir() && !dot_git.join("HEAD").exists() {
-            return Some(Obstacle::NoRepository);
-        }
-        Some(Obstacle::Failed(Box::new(failure)))
-    }
-
-    /// Reason why git could not list the files, if one of its answers is missing.
-    fn failure(&self) -> Option<Diagnostic> {
-        let others = self
-            .untracked
-            .get()
-            .and_then(|others| others.as_ref().err());
-        let error = self.tracked_or_error().as_ref().err().or(others)?;
-        let Some(known) = error.downcast_ref::<Diagnostic>() else {
-            return Some(Diagnostic::error(Code::Io, format!("{error:#}")));
-        };
-        Some(known.clone())
-    }
-
-    /// The path of a file in the repository, for a directory without symlinks.
-    fn path_in(&self, directory: &Path, name: &str) -> Option<PathBuf> {
-        Some(directory.strip_prefix(&self.top).ok()?.join(name))
-    }
-
-    /// Whether no other repository, such as a submodule, is between the top and a directory without
-    /// symlinks.
-    fn is_nearest_repository_of(&self, directory: &Path) -> bool {
-        self.tops.around(directory).as_ref() == Some(&self.top)
-    }
-}
-
-impl VersionControl for Repository {
-    fn tracked(&self, root: &Path, has_modules: bool) -> Tracked {
-        let modules = has_modules.then(|| self.tracking_of(root, MODULE_LOCK_FILE_NAME));
-        Tracked {
-            lock_file: self.tracking_of(root, LOCK_FILE_NAME),
-            module_lock_file: modules.unwrap_or_default(),
-            data_files: self.data_files(root),
-            obstacle: self.obstacle(),
-        }
-    }
-
-    fn rules_ignoring_lock_files(&self, roots: &[&Path]) -> Vec<Option<Location>> {
-        let mut paths = Vec::new();
-        for root in roots {
-            let mut path = None;
-            if let Ok(canonical) = canonicalize(root)
-                && self.is_nearest_repository_of(&canonical)
-            {
-                path = self.path_in(&canonical, LOCK_FILE_NAME);
-            }
-            paths.push(path);
-        }
-        // A root module outside has no path, and git is not asked about it.
-        let paths_inside: Vec<&PathBuf> = paths.iter().flatten().collect();
-        let mut rules_inside = rules_ignoring_paths(&self.top, &paths_inside).into_iter();
-        let mut locations = Vec::new();
-        for path in &paths {
-            let mut rule = None;
-            if path.is_some() {
-                rule = rules_inside.next().flatten();
-            }
-            locations.push(rule.map(|rule| self.location_of_rule(&rule)));
-        }
-        locations
     }
 }
 

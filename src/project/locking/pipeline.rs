@@ -683,9 +683,19 @@ struct LockFileUsers {
     later: Vec<FoundRoot>,
 }
 
+/// Whether a different root module may use the lock file of a root module of a list.
+fn may_share_lock_file(root: &FoundRoot) -> bool {
+    !root.sharing.is_empty() || root.lock_directory.is_some()
+}
+
 fn split_by_shared_lock_file(roots: &[FoundRoot]) -> LockFileUsers {
-    let mut seen = HashSet::new();
     let mut users = LockFileUsers::default();
+    // In most repositories no lock file is shared, and then none is looked at.
+    if !roots.iter().any(may_share_lock_file) {
+        users.first = roots.to_vec();
+        return users;
+    }
+    let mut seen = HashSet::new();
     for root in roots {
         let mut files = Vec::new();
         if let Some(directory) = root.lock_directory.as_ref().or(root.canonical.as_ref()) {

@@ -61,6 +61,8 @@ pub(in crate::project) struct FoundRoot {
     pub(in crate::project) canonical: Option<PathBuf>,
     /// Directory of the lock file if it is a different one, absolute and without symlinks.
     pub(in crate::project) lock_directory: Option<PathBuf>,
+    /// Lock files in its directory; `None` if it was not listed, or if they may be links.
+    pub(in crate::project) listed_lock_files: Option<ListedLockFiles>,
     /// Name of the lock file if it is under a different one.
     pub(in crate::project) lock_name: Option<String>,
     /// Other root modules that use the same lock file, of providers or of modules.
@@ -87,6 +89,14 @@ pub(in crate::project) struct FoundRoot {
     pub(in crate::project) list_length: usize,
     /// Whether there may be other root modules, so that messages name this one.
     pub(in crate::project) is_one_of_several: bool,
+}
+
+/// Lock files that a search found in a directory without symbolic links, so that no other step has
+/// to look for them again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::project) struct ListedLockFiles {
+    pub(in crate::project) has_providers: bool,
+    pub(in crate::project) has_modules: bool,
 }
 
 /// A root module that uses a lock file of a different root module.

@@ -14,7 +14,7 @@ use crate::project::filter::Filter;
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::linked_lock_files::LOCK_FILES;
 use crate::project::root_module::roots::{
-    FoundRoot, OtherDirectories, is_among_modules, is_in_catalog, joined,
+    FoundRoot, ListedLockFiles, OtherDirectories, is_among_modules, is_in_catalog, joined,
 };
 use crate::project::root_module::unit::TerragruntUnit;
 use crate::project::session::Session;
@@ -348,6 +348,13 @@ impl RootSearch<'_, '_> {
         } else {
             DirectoryKind::RootModule
         };
+        let mut listed_lock_files = None;
+        if !listing.has_links {
+            listed_lock_files = Some(ListedLockFiles {
+                has_providers: listing.has_lock_file,
+                has_modules: listing.has_module_lock_file,
+            });
+        }
         let (module, has_lock_file) =
             read_module(&directory, &shown, listing, dialect, &self.session.modules);
 
@@ -387,6 +394,7 @@ impl RootSearch<'_, '_> {
         {
             root.lock_directory = Some(directory);
         }
+        root.listed_lock_files = listed_lock_files;
         root.is_explicit = is_named_by_user;
         root.cloud_host.clone_from(&module.cloud_host);
         let is_possible = if is_among_modules(below_start) {

@@ -138,7 +138,7 @@ impl Session<'_> {
         let refused = if is_outside {
             Some(boundary::outside_error(path))
         } else {
-            self.refused_link(&paths)
+            self.refused_link(found, &paths)
         };
         if refused.is_some() {
             opened = UnitsOfDirectory::default();
@@ -198,7 +198,12 @@ impl Session<'_> {
     }
 
     /// The error for a lock file that is a link out of the repository.
-    fn refused_link(&self, paths: &LockFilePaths) -> Option<Diagnostic> {
+    fn refused_link(&self, found: &FoundRoot, paths: &LockFilePaths) -> Option<Diagnostic> {
+        let is_own_directory = found.canonical.as_ref() == Some(&paths.directory);
+        if found.listed_lock_files.is_some() && found.lock_name.is_none() && is_own_directory {
+            // The search saw that they are no links.
+            return None;
+        }
         for path in [&paths.providers, &paths.modules] {
             if self.modules.boundary.is_link_to_outside(path) {
                 return Some(boundary::outside_error(path));

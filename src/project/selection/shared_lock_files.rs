@@ -71,11 +71,25 @@ impl LockFiles {
                 modules: None,
             };
         };
+        // Files of a listed directory without links resolve to themselves.
+        if let Some(listed) = root.listed_lock_files
+            && root.lock_directory.is_none()
+        {
+            return Self {
+                providers: own_file_if(listed.has_providers, directory, LOCK_FILE_NAME),
+                modules: own_file_if(listed.has_modules, directory, MODULE_LOCK_FILE_NAME),
+            };
+        }
         Self {
             providers: Linked::of(tree, directory, LOCK_FILE_NAME),
             modules: Linked::of(tree, directory, MODULE_LOCK_FILE_NAME),
         }
     }
+}
+
+/// The file of a directory with this name, which is no link; `None` if it does not exist.
+fn own_file_if(exists: bool, directory: &Path, name: &'static str) -> Option<Linked> {
+    exists.then(|| Linked::to(&directory.join(name), name))
 }
 
 impl Session<'_> {
@@ -92,26 +106,10 @@ impl Session<'_> {
             }
         }
 
-        let mut sharing = Vec::new();
-        for (root, files) in list.iter().zip(&lock_files) {
-            if root.is_policy_only() {
-                sharing.push(Sharing::default());
-                continue;
-            }
-            let with_providers = self.directories_sharing(root, files.providers.as_ref(), &users);
-            let with_modules = self.directories_sharing(root, files.modules.as_ref(), &users);
-            let mut lock_file = None;
-            if let Some(file) = &files.providers
-                && !with_providers.is_empty()
-            {
-                lock_file = Some(file.file.clone());
-            }
-            sharing.push(Sharing {
-                lock_file,
-                with_providers,
-                with_modules,
-            });
-        }
+        let roots_with_files = list.iter().zip(&lock_files).collect();
+        let sharing = parallel::map(roots_with_files, parallel::cores(), |(root, files)| {
+            self.sharing_of(root, files, &users)
+        });
 
         let mut reported = BTreeSet::new();
         for (root, sharing) in list.iter_mut().zip(sharing) {
@@ -121,6 +119,26 @@ impl Session<'_> {
                 root.is_sharing_reported = !reported.insert(file.clone());
             }
             root.sharing.extend(sharing.into_roots());
+        }
+    }
+
+    /// The lock files that a root module shares with others; none if only its policy is checked.
+    fn sharing_of(&self, root: &FoundRoot, files: &LockFiles, users: &Users<'_>) -> Sharing {
+        if root.is_policy_only() {
+            return Sharing::default();
+        }
+        let with_providers = self.directories_sharing(root, files.providers.as_ref(), users);
+        let with_modules = self.directories_sharing(root, files.modules.as_ref(), users);
+        let mut lock_file = None;
+        if let Some(file) = &files.providers
+            && !with_providers.is_empty()
+        {
+            lock_file = Some(file.file.clone());
+        }
+        Sharing {
+            lock_file,
+            with_providers,
+            with_modules,
         }
     }
 
