@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::literal::{from_json, json};
-use super::value::{Members, Stop, Value, ensure_one_type, equals, kinds};
+use super::value::{Members, Piece, Stop, Value, ensure_one_type, equals, kinds};
 use super::yaml;
 
 /// Longest text that a function builds from shorter ones, in bytes.
@@ -74,16 +74,21 @@ fn call_with_list(name: &str, arguments: &[Value]) -> Result<Value, Stop> {
         },
         ("compact", [list]) => {
             let mut texts = Vec::new();
-            for item in list.known()?.as_list()? {
+            for item in list.as_list()? {
                 if item.is_null() {
+                    continue;
+                }
+                // It is not empty, whatever its unknown pieces are.
+                if item.has_known_text() {
+                    texts.push(item.clone());
                     continue;
                 }
                 let text = item.as_string()?;
                 if !text.is_empty() {
-                    texts.push(text);
+                    texts.push(Value::String(text));
                 }
             }
-            Value::strings(texts)
+            Value::list(texts)
         }
         ("distinct", [list]) => {
             // Items of several types would be converted to one type before they are compared.
@@ -191,15 +196,44 @@ fn ensure_short(length: usize) -> Result<(), Stop> {
     }
 }
 
+/// `join`. As in a template, only the pieces of unknown items are unknown.
 fn join(separator: &str, lists: &[Value]) -> Result<Value, Stop> {
-    let mut parts: Vec<Arc<str>> = Vec::new();
+    let mut pieces = Vec::new();
+    let mut length = 0;
+    let mut is_first = true;
     for list in lists {
         for item in list.as_list()? {
-            parts.push(item.as_string()?);
+            item.ensure_not_failed()?;
+            length += separator.len() + item.weight();
+            ensure_short(length)?;
+            if !is_first {
+                push_text(&mut pieces, separator);
+            }
+            is_first = false;
+            match item {
+                Value::Unknown(unknown) => pieces.push(Piece::Hole(Arc::clone(unknown))),
+                Value::Partial(inner) => {
+                    for piece in inner.iter() {
+                        match piece {
+                            Piece::Text(text) => push_text(&mut pieces, text),
+                            piece => pieces.push(piece.clone()),
+                        }
+                    }
+                }
+                item => push_text(&mut pieces, &item.as_string()?),
+            }
         }
     }
-    ensure_short(parts.iter().map(|part| part.len() + separator.len()).sum())?;
-    Ok(Value::string(parts.join(separator)))
+    Value::pieces(pieces)
+}
+
+/// Adds a text to the end of the pieces of a string.
+fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+    match pieces.last_mut() {
+        Some(Piece::Text(last)) => last.push_str(text),
+        _ if text.is_empty() => {}
+        _ => pieces.push(Piece::Text(text.to_owned())),
+    }
 }
 
 /// `replace`. A pattern between slashes is a regular expression of RE2.

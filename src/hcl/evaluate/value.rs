@@ -227,6 +227,15 @@ impl Value {
         Ok(Self::string(text))
     }
 
+    /// Whether the value is a string of unknown pieces and a known text, so that it is not empty.
+    pub(crate) fn has_known_text(&self) -> bool {
+        let Self::Partial(pieces) = self else {
+            return false;
+        };
+        let mut pieces = pieces.iter();
+        pieces.any(|piece| matches!(piece, Piece::Text(text) if !text.is_empty()))
+    }
+
     /// The kind of the value with its article.
     pub(crate) fn kind(&self) -> &'static str {
         match self {

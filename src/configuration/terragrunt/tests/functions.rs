@@ -52,6 +52,29 @@ fn collections() {
     ]);
 }
 
+/// As in a template, only the unknown pieces of a joined text are unknown.
+#[test]
+fn join_and_compact_keep_the_known_pieces_of_texts() {
+    for (expression, is_known) in [
+        (
+            "startswith(join(\"-\", [\"a\", run_cmd(\"x\")]), \"a\")",
+            false,
+        ),
+        ("length(compact([\"a${run_cmd(\"x\")}\", \"\"]))", true),
+        ("length(compact([run_cmd(\"x\"), \"\"]))", false),
+        ("length(compact([\"${run_cmd(\"x\")}\", \"\"]))", false),
+        ("join(\"-\", [\"a\", [\"b\"]])", false),
+        ("join(\"-\", run_cmd(\"x\"))", false),
+    ] {
+        assert_eq!(evaluate(expression).is_ok(), is_known, "{expression}");
+    }
+    assert_all(&[
+        ("join(\",\", [])", ""),
+        ("join(\"\", [\"a\", \"\", \"b\"])", "ab"),
+        ("join(\",\", [\"\", \"\"])", ","),
+    ]);
+}
+
 #[test]
 fn conversions_and_encodings() {
     assert_all(&[
