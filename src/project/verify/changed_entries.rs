@@ -1,11 +1,12 @@
 //! Findings about entries of providers that a change alters, and checks of changed entries of both
 //! kinds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::audited_root::{AuditedRoot, FileState, finding_at};
 use super::base::{Base, BaseLockFile};
 use super::publisher_added::is_required_at_base;
+use crate::configuration::Requirements;
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Message, Reason, Remedy, Severity};
 use crate::lockfile::{
@@ -251,12 +252,32 @@ fn finding_entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Optio
         old.version
     );
     let lock_file = Location::of_file(&root.module.lock_path);
-    let error = Diagnostic::not_decided(Reason::EntryRemoved, message).at_location(lock_file);
-    Some(
-        error
-            .about(&change.address)
-            .help("restore the entry, or give the job access to the unknown modules"),
-    )
+    let mut finding = Diagnostic::not_decided(Reason::EntryRemoved, message);
+    let mut help = "restore the entry, or give the job access to the unknown modules";
+    // As a version of a module that was not fetched.
+    if root.online.is_none() && are_only_packages_unread(&root.declared) {
+        finding.severity = Severity::Warning;
+        help = "restore the entry, or let --online fetch the unknown modules";
+    }
+    let finding = finding.at_location(lock_file).about(&change.address);
+    Some(finding.help(help))
+}
+
+/// Whether nothing of a configuration is unknown but packages of modules that `--online` would
+/// fetch.
+fn are_only_packages_unread(requirements: &Requirements) -> bool {
+    let mut warnings = requirements.warnings.iter();
+    let has_skipped = warnings.any(|warning| warning.code == Code::OutsideRepository);
+    if has_skipped || !requirements.unknown_calls.is_empty() {
+        return false;
+    }
+    let read: HashSet<&str> = requirements
+        .call_tree
+        .iter()
+        .map(|called| called.key.as_str())
+        .collect();
+    let mut calls = requirements.package_calls();
+    calls.any(|call| call.module.is_none() && !read.contains(call.key.as_str()))
 }
 
 /// The finding about added hashes that neither a cached package nor a lock file of the base
