@@ -68,6 +68,10 @@ pub(crate) struct OwnCommit {
     /// The source with the commit, such as `git::../..//modules/vpc?ref=v1`.
     pub source: String,
     pub location: Location,
+    /// Directory of the repository that is cloned, absolute.
+    pub repository: PathBuf,
+    /// Full object name of the commit; `None` for a branch, a tag or an abbreviated name.
+    pub commit: Option<String>,
 }
 
 /// A part of the user's own configuration whose requirements are unknown.

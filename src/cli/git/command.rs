@@ -128,6 +128,19 @@ pub(super) fn commits_between(top: &Path, excluded: &str, included: &str) -> Res
     Ok(first_line(&printed).parse().unwrap_or_default())
 }
 
+/// Whether a commit is another one or an ancestor of it. `false` if git does not have both.
+pub(super) fn is_ancestor(top: &Path, commit: &str, of: &str) -> bool {
+    let arguments = [
+        "merge-base",
+        "--is-ancestor",
+        "--end-of-options",
+        commit,
+        of,
+    ];
+    let output = run(top, Paths::Literal, arguments, NO_INPUT);
+    output.is_ok_and(|output| output.status.success())
+}
+
 /// Whether a revision, whose object comes from [`resolve`], is a directory such as `HEAD:app`.
 pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
     Ok(revision.contains(':')

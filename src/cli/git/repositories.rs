@@ -10,6 +10,7 @@ use provlock::project::{Tracked, VersionControl};
 use provlock::system::canonicalize;
 use provlock::system::repository::Tops;
 
+use super::command::is_ancestor;
 use super::repository::Repository;
 
 /// The repository in which the program runs, and others in which a root module is.
@@ -113,6 +114,12 @@ impl VersionControl for Repositories {
             }
         }
         rules
+    }
+
+    fn is_in_history(&self, commit: &str, of: &str) -> bool {
+        self.current
+            .as_ref()
+            .is_some_and(|current| is_ancestor(current.top(), commit, of))
     }
 }
 

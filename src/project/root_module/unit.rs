@@ -272,11 +272,13 @@ impl TerragruntUnit {
     fn add_unknown_module(&self, requirements: &mut Requirements, location: &Location) {
         let mut source = format!("{:?}", self.read.source);
         // A different commit of the user's own repository is a decision.
-        if let Some((repository, commit)) = self.own_repository() {
-            repository.clone_into(&mut source);
+        if let Some(own) = self.own_repository() {
+            own.without_query.clone_into(&mut source);
             requirements.own_commits.push(OwnCommit {
-                source: commit.to_owned(),
+                source: own.source.to_owned(),
                 location: location.clone(),
+                repository: join(&self.read.directory, own.repository),
+                commit: own.commit().map(str::to_owned),
             });
         }
         let reads = &self.read.reads;
@@ -305,17 +307,12 @@ impl TerragruntUnit {
         })
     }
 
-    /// The source of the module without its query, and as a whole, if it is in the repository of
-    /// the unit at a different commit: `git::../../..//modules/vpc?ref=v1`.
-    fn own_repository(&self) -> Option<(&str, &str)> {
+    /// The source of the module if it is in the repository of the unit at a different commit.
+    fn own_repository(&self) -> Option<OwnRepository<'_>> {
         let Ok(UnitSource::Remote(source)) = &self.read.source else {
             return None;
         };
-        if !source.starts_with("git::../") && !source.starts_with("git::./") {
-            return None;
-        }
-        let (repository, _) = source.split_once('?')?;
-        Some((repository, source))
+        OwnRepository::parse(source)
     }
 
     fn at_source(&self, error: Diagnostic) -> Diagnostic {
@@ -484,6 +481,45 @@ impl TerragruntUnit {
     }
 }
 
+/// A source in a repository at a relative path: `git::../../..//modules/vpc?ref=v1`.
+#[derive(Debug, PartialEq)]
+struct OwnRepository<'a> {
+    source: &'a str,
+    without_query: &'a str,
+    /// Path of the repository.
+    repository: &'a str,
+    query: &'a str,
+}
+
+impl<'a> OwnRepository<'a> {
+    /// `None` for a different source, and for one without a query.
+    fn parse(source: &'a str) -> Option<Self> {
+        let path = source.strip_prefix("git::")?;
+        if !path.starts_with("../") && !path.starts_with("./") {
+            return None;
+        }
+        let (path, query) = path.split_once('?')?;
+        let (repository, _) = path.split_once("//").unwrap_or((path, ""));
+        let (without_query, _) = source.split_once('?')?;
+        Some(Self {
+            source,
+            without_query,
+            repository,
+            query,
+        })
+    }
+
+    /// The commit, if the query is nothing but its full object name.
+    fn commit(&self) -> Option<&'a str> {
+        let commit = self.query.strip_prefix("ref=")?;
+        let is_full = matches!(commit.len(), 40 | 64);
+        let is_hex = commit
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        (is_full && is_hex).then_some(commit)
+    }
+}
+
 /// Something of a unit that cannot be read, because of a text.
 fn unknown_part(location: Location, reason: &str, text: &str, reads: &UnitReads) -> UnknownCall {
     let mut origin = Origin::default();
@@ -623,4 +659,40 @@ fn fetch_module(
 
 fn has_lock_file(tree: &Tree, directory: &Path) -> bool {
     tree.has(&directory.join(LOCK_FILE_NAME))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_known_by_its_full_name_alone() {
+        let name = "0123456789abcdef0123456789abcdef01234567";
+        let source = format!("git::../..//modules/vpc?ref={name}");
+        let own = OwnRepository::parse(&source).unwrap();
+        assert_eq!(own.repository, "../..");
+        assert_eq!(own.without_query, "git::../..//modules/vpc");
+        assert_eq!(own.commit(), Some(name));
+        for query in [
+            "ref=main",
+            "ref=0123456",
+            "ref=0123456789ABCDEF0123456789ABCDEF01234567",
+            &format!("ref={name}&ref=main"),
+            &format!("depth=1&ref={name}"),
+            &format!("ref={name}#main"),
+            "",
+        ] {
+            let source = format!("git::../..?{query}");
+            let own = OwnRepository::parse(&source).unwrap();
+            assert_eq!(own.commit(), None, "{query}");
+        }
+        for source in [
+            "git::../..//modules/vpc",
+            "../..//modules/vpc?ref=v1",
+            "git::https://example.com/vpc.git?ref=v1",
+            "git::/repository?ref=v1",
+        ] {
+            assert_eq!(OwnRepository::parse(source), None, "{source}");
+        }
+    }
 }

@@ -435,6 +435,12 @@ pub trait VersionControl: Sync {
     /// The line of an ignore file by which it ignores the lock file of each root module, if it
     /// does.
     fn rules_ignoring_lock_files(&self, roots: &[&Path]) -> Vec<Option<Location>>;
+
+    /// Whether a commit is the other one or an ancestor of it, by their full object names. `false`
+    /// if that is not known.
+    fn is_in_history(&self, _commit: &str, _of: &str) -> bool {
+        false
+    }
 }
 
 /// Facts that version control knows about the files of a root module.

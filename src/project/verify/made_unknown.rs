@@ -73,7 +73,9 @@ fn report_unknown(
             }
             None => false,
         };
-        let is_known = before.has_call(call) || is_elsewhere_in_base(root, facts, before, call);
+        let is_known = before.has_call(call)
+            || is_elsewhere_in_base(root, facts, before, call)
+            || is_of_own_history(root, facts, call);
         if !is_known || is_altered || is_emptied {
             new_or_altered.push(&call.location);
         }
@@ -166,6 +168,22 @@ fn is_elsewhere_in_base(
         .whole_base()
         .unknown_calls
         .contains(&fingerprint)
+}
+
+/// Whether a part is the module of a unit in a commit of the user's own repository that the history
+/// of the base contains, so that it was approved with the base.
+fn is_of_own_history(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, unknown: &UnknownCall) -> bool {
+    let Some(control) = root.options.version_control else {
+        return false;
+    };
+    let mut own_commits = root.declared.own_commits.iter();
+    let Some(own) = own_commits.find(|own| own.location == unknown.location) else {
+        return false;
+    };
+    let Some(commit) = &own.commit else {
+        return false;
+    };
+    own.repository == facts.change.top && control.is_in_history(commit, &facts.change.commit)
 }
 
 /// Whether the change alters what decides on the source of a unit, or a file that cannot be read

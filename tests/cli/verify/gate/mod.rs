@@ -13,6 +13,7 @@ mod impostors;
 mod lost_platforms;
 #[cfg(unix)]
 mod other_readings;
+mod own_repository;
 mod programs;
 mod read_files;
 mod replaced_modules;
