@@ -9,7 +9,7 @@ use super::missing::MissingReason;
 use super::module_cache::not_requested;
 use super::options::Resolution;
 use super::origin::Origin;
-use super::requirement::{ModuleCall, UnknownCall};
+use super::requirement::{ModuleCall, OutsideModule, UnknownCall};
 use super::root::ModulePath;
 use super::scope::Scope;
 use super::syntax::Attribute;
@@ -342,6 +342,13 @@ impl Walk<'_> {
         if let Some(path) = self.input.cache.outside(remote) {
             let outside = calling.error_outside(&path);
             self.warn_of_skipped([outside]);
+            if let Some(path) = remote.plain_path()
+                && calling.caller.own_call.is_none()
+            {
+                let location = calling.call.location.clone();
+                let module = OutsideModule { path, location };
+                self.result.outside_modules.push(module);
+            }
             return true;
         }
         let is_refused = remote.is_on_this_machine() && calling.caller.own_call.is_some();

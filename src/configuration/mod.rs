@@ -63,7 +63,7 @@ pub(crate) use reading::read_resolved;
 pub use requirement::{
     CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements,
 };
-pub(crate) use requirement::{ModuleCall, OwnCommit, StateKnowledge, UnknownCall};
+pub(crate) use requirement::{ModuleCall, OutsideModule, OwnCommit, StateKnowledge, UnknownCall};
 pub use requirers::Requirer;
 pub(crate) use root::{Inputs, ModulePath, RootFiles, RootSource};
 pub(crate) use state::State;

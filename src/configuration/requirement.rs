@@ -39,6 +39,9 @@ pub struct Requirements {
     pub(crate) state: StateKnowledge,
     /// Sources of modules in commits of the user's own repository, which are not read.
     pub(crate) own_commits: Vec<OwnCommit>,
+    /// Modules that the user's own modules call by absolute paths out of the repository. They are
+    /// not read.
+    pub(crate) outside_modules: Vec<OutsideModule>,
     /// Places of the state: none if it is in the default file, several if several units have one
     /// lock file.
     pub(crate) storages: Vec<StateStorage>,
@@ -72,6 +75,14 @@ pub(crate) struct OwnCommit {
     pub repository: PathBuf,
     /// Full object name of the commit; `None` for a branch, a tag or an abbreviated name.
     pub commit: Option<String>,
+}
+
+/// A module that is called by an absolute path out of the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OutsideModule {
+    pub path: PathBuf,
+    /// Location of the call.
+    pub location: Location,
 }
 
 /// A part of the user's own configuration whose requirements are unknown.
@@ -279,6 +290,7 @@ impl Requirements {
         self.variable_calls.extend(other.variable_calls);
         self.state = self.state.with(other.state);
         self.own_commits.extend(other.own_commits);
+        self.outside_modules.extend(other.outside_modules);
         self.storages.extend(other.storages);
         self.unused_state.extend(other.unused_state);
         self
@@ -327,6 +339,7 @@ impl Requirements {
         }
         self.is_incomplete |= other.is_incomplete;
         self.calls.extend(other.calls);
+        self.outside_modules.extend(other.outside_modules);
         for unknown in other.unknown_calls {
             if !self.unknown_calls.contains(&unknown) {
                 self.unknown_calls.push(unknown);

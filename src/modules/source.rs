@@ -287,6 +287,18 @@ impl RemoteSource {
         }
     }
 
+    /// The path of a module on this machine whose address is a path alone: `/srv/modules/vpc`.
+    pub(crate) fn plain_path(&self) -> Option<PathBuf> {
+        let is_plain = self.getter() == Getter::File
+            && self.directory.is_empty()
+            && !self.url().contains(['?', '#']);
+        if is_plain {
+            self.path_on_this_machine()
+        } else {
+            None
+        }
+    }
+
     /// Returns how the package is fetched.
     pub fn getter(&self) -> Getter {
         Getter::of_name(self.getter_and_url().0)

@@ -37,6 +37,7 @@ mod module_ref_floating;
 mod moved_roots;
 mod new_findings;
 mod online;
+mod outside_modules;
 mod overrides;
 mod platforms;
 mod platforms_lost;
@@ -103,6 +104,7 @@ const AUDITS: &[Audit] = &[
     Audit::Findings(publisher_added::providers),
     Audit::Findings(file::provider_hashes),
     Audit::Findings(requirements::check_requirements),
+    Audit::Numbers(outside_modules::lower_errors),
     Audit::Findings(requirements::refused),
     Audit::Findings(shared_lock_file::check_shared_lock_file),
     Audit::Findings(changed_entries::check_changed_entries),

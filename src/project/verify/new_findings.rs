@@ -41,9 +41,14 @@ impl FindingKey {
                 text_of_entry_or_line(location, dialect),
             ));
         }
+        // Without a base, no module out of the repository is only a warning.
+        let severity = match finding.code {
+            Code::OutsideRepository => Severity::Error,
+            _ => finding.severity,
+        };
         Self {
             code: finding.code,
-            severity: finding.severity,
+            severity,
             message: message.clone(),
             providers: finding.providers.clone(),
             contents,

@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::called_source::CalledSource;
 use crate::configuration::{
-    Fingerprint, Module, NO_OBSERVER, OwnCommit, PartId, Requirements, Resolver, StateStorage,
-    listings,
+    Fingerprint, Module, ModuleCache, NO_OBSERVER, OutsideModule, OwnCommit, PartId, Requirements,
+    Resolver, StateStorage, listings,
 };
 use crate::modules::{locked, requested_hosts};
 use crate::project::reviewed_change::ReviewedChange;
@@ -19,6 +19,9 @@ use crate::project::selection::SearchStart;
 use crate::project::session::Session;
 use crate::provider::{ConstraintList, Dialect, ProviderAddress};
 use crate::system::{OnceMap, parallel, walk};
+
+/// Number of names at the end of a path that the path of a module in the repository must have, too.
+const MIN_COMMON_NAMES: usize = 2;
 
 /// Requirements of a root module at the base revision.
 #[derive(Default)]
@@ -71,6 +74,10 @@ pub(super) struct WholeBase {
     /// Identities of the parts that cannot be read, wherever they are. A new root module may have
     /// the same.
     pub(super) unknown_calls: HashSet<Fingerprint>,
+    /// Paths of the called modules out of the repository.
+    outside_modules: BTreeSet<PathBuf>,
+    /// Paths of the repository on other machines.
+    checkouts: BTreeSet<PathBuf>,
 }
 
 impl BaseReadings {
@@ -197,7 +204,9 @@ impl BaseReadings {
                 all.hosts.extend(facts.hosts);
                 all.storages.extend(facts.storages);
                 all.unknown_calls.extend(facts.unknown_calls);
+                all.outside_modules.extend(facts.outside_modules);
             }
+            all.checkouts = self.checkouts(&all.outside_modules);
             all
         })
     }
@@ -216,6 +225,8 @@ impl BaseReadings {
                 hosts: own.hosts,
                 storages: requirements.storages,
                 unknown_calls: unknown_calls.map(|call| call.fingerprint).collect(),
+                outside_modules: paths_of(requirements.outside_modules),
+                checkouts: BTreeSet::new(),
             });
         }
         // A root module has read it with the values of its calls, and has its facts.
@@ -232,12 +243,61 @@ impl BaseReadings {
         Some(facts)
     }
 
+    /// Returns the paths of the repository on other machines: directories in which all modules that
+    /// are called have the same paths as modules in the repository.
+    fn checkouts(&self, outside_modules: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let mut checkouts = BTreeSet::new();
+        for path in outside_modules {
+            for directory in path.ancestors().skip(MIN_COMMON_NAMES) {
+                let is_top = directory.parent().is_none();
+                if !is_top && self.has_module_of(path, directory) {
+                    checkouts.insert(directory.to_owned());
+                }
+            }
+        }
+        checkouts.retain(|directory| {
+            let mut inside = outside_modules.iter();
+            inside.all(|path| !path.starts_with(directory) || self.has_module_of(path, directory))
+        });
+        checkouts
+    }
+
+    /// Whether the repository has the module at a path if a directory is a copy of it.
+    fn has_module_of(&self, path: &Path, directory: &Path) -> bool {
+        let Ok(below) = path.strip_prefix(directory) else {
+            return false;
+        };
+        has_module(&self.session.modules, &self.top.join(below))
+    }
+
     fn open(&self, directory: &Path) -> Option<RootModule> {
         let kind = kind_of(self.session.tree(), directory);
         let path = self.session.environment.shown_path(directory);
         let found = FoundRoot::new(path, Some(directory.to_owned()), kind);
         self.session.open_root(&found).ok()
     }
+}
+
+impl WholeBase {
+    /// The path in the repository of a module at a path out of it, if that is in a directory in
+    /// which other machines have the repository.
+    pub(super) fn path_in_repository<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        let mut checkouts = self.checkouts.iter();
+        checkouts.find_map(|checkout| path.strip_prefix(checkout).ok())
+    }
+}
+
+/// Whether a directory contains a module, and no link leads there.
+pub(super) fn has_module(modules: &ModuleCache, directory: &Path) -> bool {
+    let canonical = modules.tree().canonicalize(directory);
+    if canonical.is_ok_and(|canonical| canonical == directory) {
+        return !modules.module(directory, Dialect::Tofu).is_empty();
+    }
+    false
+}
+
+fn paths_of(modules: Vec<OutsideModule>) -> BTreeSet<PathBuf> {
+    modules.into_iter().map(|module| module.path).collect()
 }
 
 impl RequirementsBefore {

@@ -13,6 +13,8 @@ mod impostors;
 mod lost_platforms;
 #[cfg(unix)]
 mod other_readings;
+#[cfg(unix)]
+mod outside_modules;
 mod own_repository;
 mod programs;
 mod read_files;
