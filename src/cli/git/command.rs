@@ -128,17 +128,16 @@ pub(super) fn commits_between(top: &Path, excluded: &str, included: &str) -> Res
     Ok(first_line(&printed).parse().unwrap_or_default())
 }
 
-/// Whether a commit is another one or an ancestor of it. `false` if git does not have both.
-pub(super) fn is_ancestor(top: &Path, commit: &str, of: &str) -> bool {
-    let arguments = [
-        "merge-base",
-        "--is-ancestor",
-        "--end-of-options",
-        commit,
-        of,
-    ];
-    let output = run(top, Paths::Literal, arguments, NO_INPUT);
-    output.is_ok_and(|output| output.status.success())
+/// Whether a commit is another one, or one before it on the line of its first parents: a state that
+/// the branch itself was in. `false` if git does not know.
+pub(super) fn is_on_line_of(top: &Path, commit: &str, of: &str) -> bool {
+    let arguments = ["rev-list", "--first-parent", "--end-of-options", of];
+    let Ok(printed) = run_successfully(top, arguments) else {
+        return false;
+    };
+    printed
+        .split(|byte| *byte == b'\n')
+        .any(|line| line == commit.as_bytes())
 }
 
 /// Whether a revision, whose object comes from [`resolve`], is a directory such as `HEAD:app`.

@@ -10,7 +10,7 @@ use provlock::project::{Tracked, VersionControl};
 use provlock::system::canonicalize;
 use provlock::system::repository::Tops;
 
-use super::command::is_ancestor;
+use super::command::is_on_line_of;
 use super::repository::Repository;
 
 /// The repository in which the program runs, and others in which a root module is.
@@ -119,7 +119,7 @@ impl VersionControl for Repositories {
     fn is_in_history(&self, commit: &str, of: &str) -> bool {
         self.current
             .as_ref()
-            .is_some_and(|current| is_ancestor(current.top(), commit, of))
+            .is_some_and(|current| is_on_line_of(current.top(), commit, of))
     }
 }
 

@@ -436,8 +436,8 @@ pub trait VersionControl: Sync {
     /// does.
     fn rules_ignoring_lock_files(&self, roots: &[&Path]) -> Vec<Option<Location>>;
 
-    /// Whether a commit is the other one or an ancestor of it, by their full object names. `false`
-    /// if that is not known.
+    /// Whether a branch whose tip is the second commit was at the first one before, by their full
+    /// object names. Commits of merged branches do not count. `false` if that is not known.
     fn is_in_history(&self, _commit: &str, _of: &str) -> bool {
         false
     }

@@ -170,8 +170,9 @@ fn is_elsewhere_in_base(
         .contains(&fingerprint)
 }
 
-/// Whether a part is the module of a unit in a commit of the user's own repository that the history
-/// of the base contains, so that it was approved with the base.
+/// Whether a part is the module of a unit in a commit of the user's own repository that the base
+/// was at, so that the module was approved. A merged branch may contain commits that no reviewer
+/// has seen.
 fn is_of_own_history(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, unknown: &UnknownCall) -> bool {
     let Some(control) = root.options.version_control else {
         return false;

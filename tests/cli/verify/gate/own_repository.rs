@@ -55,6 +55,16 @@ fn a_new_unit_runs_a_module_in_a_commit_of_the_base() {
 #[test]
 fn a_new_unit_cannot_run_a_module_that_nobody_approved() {
     let gate = Gate::with(module);
+    // A merged branch with a commit that a later one hides.
+    gate.write("modules/app/evil.tf", requires("evil/null", ""));
+    gate.commit();
+    let merged = format!("ref={}", commit_of(&gate, "HEAD"));
+    gate.remove("modules/app/evil.tf");
+    gate.write("README.md", "Hello.\n");
+    gate.commit();
+    gate.git(&["checkout", "--quiet", "main"]);
+    gate.git(&["merge", "--quiet", "--no-ff", "--message=merge", "change"]);
+    gate.git(&["checkout", "--quiet", "-B", "change"]);
     // A commit of the pull request, which a later one hides.
     gate.write("modules/app/evil.tf", requires("evil/null", ""));
     gate.commit();
@@ -64,6 +74,7 @@ fn a_new_unit_cannot_run_a_module_that_nobody_approved() {
     gate.git(&["tag", "v1"]);
     let approved = commit_of(&gate, "main");
     let attempts = [
+        ("../..", merged),
         ("../..", hidden),
         ("../..", format!("ref={}", commit_of(&gate, "HEAD"))),
         ("../..", format!("ref={COMMIT}")),
