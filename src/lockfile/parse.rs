@@ -435,7 +435,7 @@ impl<T: EntryKind> Reader<T> {
     }
 
     /// Checks the values of one entry and returns its index, unless a required part is missing.
-    fn read_entry(&mut self, written: RawEntry<'_>) -> Option<usize> {
+    fn read_entry(&mut self, raw_entry: RawEntry<'_>) -> Option<usize> {
         let RawEntry {
             span,
             keyword,
@@ -443,7 +443,7 @@ impl<T: EntryKind> Reader<T> {
             attributes,
             hashes: hash_list,
             unknown_attributes,
-        } = written;
+        } = raw_entry;
 
         let mut address = None;
         if let Some(label) = &label {
@@ -469,6 +469,7 @@ impl<T: EntryKind> Reader<T> {
                 located_hashes.extend(self.read_hash(text));
             }
         }
+        // The entry has the values by themselves, and each index is that of a rule.
         let mut layouts = PerAttribute::default();
         let mut locations = PerAttribute::default();
         let mut values = PerAttribute::default();

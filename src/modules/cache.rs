@@ -70,7 +70,7 @@ impl PackageCache {
             });
         };
         Ok(Self {
-            packages: PackageStore::new(directory.join(storage::MODULES), Readers::User),
+            packages: PackageStore::new(directory.join(storage::MODULES), Readers::ThisUser),
             versions: directory.join(storage::MODULE_VERSIONS),
             _temporary: None,
         })

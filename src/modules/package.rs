@@ -68,7 +68,8 @@ impl Package {
         }
     }
 
-    /// A directory of this machine, which is read where it is.
+    /// A directory of this machine, which is read where it is. Its `name` is empty if no other
+    /// address leads to it.
     pub(super) fn of_this_machine(top: PathBuf, name: String) -> Self {
         Self {
             top,

@@ -33,7 +33,7 @@ pub(super) struct PackageStore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Readers {
     /// The user of this run. A package to which other users can write is treated as absent.
-    User,
+    ThisUser,
     /// All users, who may run on a different machine.
     All,
 }
@@ -94,7 +94,7 @@ impl PackageStore {
     /// Whether a package is there and may be used.
     pub(super) fn accepts(&self, content: &Content) -> bool {
         let is_safe = match self.readers {
-            Readers::User => !storage::is_writable_by_others(&content.path),
+            Readers::ThisUser => !storage::is_writable_by_others(&content.path),
             Readers::All => true,
         };
         is_safe && content.is_intact()
@@ -109,7 +109,7 @@ impl PackageStore {
 
     fn create(&self, directory: &Path) -> io::Result<()> {
         match self.readers {
-            Readers::User => storage::create_directory(directory),
+            Readers::ThisUser => storage::create_directory(directory),
             Readers::All => fs::create_dir_all(directory),
         }
     }

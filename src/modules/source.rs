@@ -14,7 +14,7 @@ use url::Url;
 use super::local::is_local;
 use crate::hcl::evaluate::functions::clean_path;
 use crate::provider::{Dialect, Hostname};
-use crate::system::is_public;
+use crate::system::is_public_parameter;
 pub use getter::Getter;
 use request_url::{escaped, has_valid_escapes, parameters_of_query, split_query};
 pub(super) use request_url::{parameters, request_query, request_url};
@@ -603,7 +603,7 @@ impl fmt::Display for RemoteSource {
         {
             f.write_str(if index == 0 { "?" } else { "&" })?;
             match parameter.split_once('=') {
-                _ if is_public(parameter) => f.write_str(parameter)?,
+                _ if is_public_parameter(parameter) => f.write_str(parameter)?,
                 Some((name, _)) => write!(f, "{name}=[redacted]")?,
                 None => f.write_str("[redacted]")?,
             }

@@ -178,7 +178,7 @@ impl ProviderAddress {
             // Terraform 0.13 wrote `-` for providers in states of 0.12, which had no namespaces.
             "-" if hostname != default_host => return Err(AddressError::Legacy(default_host)),
             "-" => namespace.to_owned(),
-            // Terraform 1.16 and later: organizations of HCP Terraform may have them
+            // Terraform 1.16 and later: organizations of HCP Terraform may have underscores
             // (https://github.com/hashicorp/terraform-registry-address/pull/144).
             _ if dialect == Dialect::Terraform => parse_part(namespace, Underscores::Allowed)?,
             _ => parse_part(namespace, Underscores::Refused)?,

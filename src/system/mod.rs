@@ -38,7 +38,7 @@ pub(crate) use ignored::excludes_from_upload;
 pub(crate) use lock::lock;
 pub(crate) use once::OnceMap;
 pub use safe_url::SafeUrl;
-pub(crate) use safe_url::{is_public, percent_decoded};
+pub(crate) use safe_url::{is_public_parameter, percent_decoded};
 pub use secrets::Secrets;
 pub use stop::{Stopped, stop};
 pub(crate) use temporary::TemporaryDirectory;

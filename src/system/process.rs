@@ -315,6 +315,7 @@ fn send_output(
             }
         }
         drop(sender);
+        // The receiver ends at the limit, and the program must not block at a full pipe.
         let _ = io::copy(&mut output, &mut io::sink());
     });
 }

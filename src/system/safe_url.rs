@@ -52,8 +52,9 @@ impl fmt::Display for SafeUrl {
         let Some(query) = self.query() else {
             return Ok(());
         };
-        let (mut shown_parameters, hidden): (Vec<_>, Vec<_>) =
-            query.split('&').partition(|parameter| is_public(parameter));
+        let (mut shown_parameters, hidden): (Vec<_>, Vec<_>) = query
+            .split('&')
+            .partition(|parameter| is_public_parameter(parameter));
         if !hidden.is_empty() {
             shown_parameters.push("[redacted]");
         }
@@ -63,7 +64,7 @@ impl fmt::Display for SafeUrl {
 
 /// Whether a parameter such as `ref=v1.0.0` contains no secret. A checksum may be in a file at a
 /// URL with a login.
-pub(crate) fn is_public(parameter: &str) -> bool {
+pub(crate) fn is_public_parameter(parameter: &str) -> bool {
     let (name, value) = parameter.split_once('=').unwrap_or(("", parameter));
     PUBLIC_PARAMETERS.split(' ').any(|public| public == name) && !value.contains(['@', '?'])
 }

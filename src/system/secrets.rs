@@ -8,7 +8,7 @@ use serde_json::Value;
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 
-use super::safe_url::{is_public, percent_decoded};
+use super::safe_url::{is_public_parameter, percent_decoded};
 use super::token::Token;
 use crate::provider::SigningKey;
 
@@ -372,7 +372,8 @@ fn next_secret_fragment(text: &str, mut from: usize) -> Option<Range<usize>> {
     loop {
         let start = from + text[from..].find('#')? + 1;
         let end = end_of(text, start, ends_word);
-        let fragment = without_punctuation(&text[start..end], &text[end..]);
+        let following = &text[end..];
+        let fragment = without_punctuation(&text[start..end], following);
         let word = text[..start].rsplit(ends_word).next().unwrap_or_default();
         if !fragment.is_empty() && fragment != REDACTED && has_secret_fragment(word) {
             return Some(start..start + fragment.len());
@@ -432,9 +433,11 @@ fn next_secret_parameter(text: &str, mut from: usize) -> Option<Range<usize>> {
         let mark = from + text[from..].find(['?', '&'])?;
         let start = mark + 1;
         let end = end_of(text, start, |c| ends_word(c) || "&?#".contains(c));
-        let parameter = without_punctuation(&text[start..end], &text[end..]);
+        let following = &text[end..];
+        let parameter = without_punctuation(&text[start..end], following);
         if let Some((name, value)) = parameter.split_once('=') {
-            if is_secret_parameter(name, value) && !is_public(parameter) {
+            // Any named parameter may be a secret, unless its name is on the list of public ones.
+            if is_named_parameter(name, value) && !is_public_parameter(parameter) {
                 return Some(start + name.len() + 1..start + parameter.len());
             }
         } else {
@@ -442,7 +445,7 @@ fn next_secret_parameter(text: &str, mut from: usize) -> Option<Range<usize>> {
                 .rsplit(ends_word)
                 .next()
                 .unwrap_or_default();
-            // In prose a question mark starts no query.
+            // In prose a question mark starts no query. JSON may escape slashes.
             let is_in_url =
                 text[mark..].starts_with('?') && (word.contains("://") || word.contains(":\\/\\/"));
             if is_in_url && !parameter.is_empty() && parameter != REDACTED {
@@ -453,8 +456,8 @@ fn next_secret_parameter(text: &str, mut from: usize) -> Option<Range<usize>> {
     }
 }
 
-/// Whether a parameter has the form of one, unlike the comparison `a==b`.
-fn is_secret_parameter(name: &str, value: &str) -> bool {
+/// Whether `name=value` has the form of a parameter, unlike the comparison `a==b`.
+fn is_named_parameter(name: &str, value: &str) -> bool {
     let is_name = !name.is_empty()
         && name
             .bytes()

@@ -40,7 +40,7 @@ struct HoldingText {
     /// `versions.tf:6`
     position: String,
     offset: usize,
-    is_own: bool,
+    is_rewritable: bool,
 }
 
 /// Root modules in which a provider or a module can move, or is held back, in the same way.
@@ -277,7 +277,7 @@ impl MoveText {
                 text: constraint.text.clone(),
                 position: format!("{}:{}", location.path().display(), location.line_column().0),
                 offset: location.span.start,
-                is_own: constraint.is_own,
+                is_rewritable: constraint.is_rewritable,
             });
         }
         Self {
@@ -515,7 +515,11 @@ fn providers_and_modules(plan: &UpgradePlan, providers: usize, modules: usize) -
 impl MoveText {
     /// Whether it is held back only by constraints that can be rewritten.
     fn has_own_constraints(&self) -> bool {
-        !self.constraints.is_empty() && self.constraints.iter().all(|constraint| constraint.is_own)
+        !self.constraints.is_empty()
+            && self
+                .constraints
+                .iter()
+                .all(|constraint| constraint.is_rewritable)
     }
 }
 

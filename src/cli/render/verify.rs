@@ -336,7 +336,7 @@ pub(crate) fn line_about_published(roots: &[VerifiedRoot], online: bool) -> Opti
     let mut has_entries = false;
     for root in roots_with_lock_file(roots) {
         // A mirror does not know which hashes the registry publishes.
-        if root.unread > 0 || !root.mirrors.is_empty() || !root.is_confirmed() {
+        if root.unread > 0 || !root.asked_mirrors.is_empty() || !root.is_confirmed() {
             return None;
         }
         has_entries |= root.entries + root.modules > 0;
@@ -435,7 +435,7 @@ pub(crate) fn lines_about_not_checked(roots: &[VerifiedRoot], online: bool) -> V
     for root in &compared {
         not_installed += root.not_installed;
         overridden.extend(&root.dev_overrides);
-        for (mirror, entries) in &root.mirrors {
+        for (mirror, entries) in &root.asked_mirrors {
             *mirrors.entry(mirror).or_default() += entries;
         }
     }

@@ -55,7 +55,8 @@ fn evaluate(expression: &Expression) -> Option<Number> {
 }
 
 impl Number {
-    /// Rounds to the nearest number, and to the even one in the middle.
+    /// Rounds to the nearest number of [`PRECISION`] bits, and to the even one in the middle.
+    /// `None` if the exponent is too large.
     fn rounded(is_negative: bool, mantissa: BigUint, exponent: i64) -> Option<Self> {
         let (mut mantissa, mut exponent) = (mantissa, exponent);
         let excess = mantissa.bits().saturating_sub(PRECISION);

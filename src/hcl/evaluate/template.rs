@@ -228,7 +228,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Removes the white space that markers and the form of the template remove.
+/// Removes the white space that `~` markers remove, and the indentation that `<<-` removes.
 fn strip_white_space(template: &mut Template, form: Form) -> Result<(), Stop> {
     let mut tokens = Vec::new();
     collect_tokens(template, form, Within::Template, &mut tokens)?;

@@ -137,6 +137,7 @@ fn read_lock_files(
     let threads = session.modules.threads();
     let mut releases = LockedReleases::default();
     let mut mirrored = Mirrored::default();
+    // The text of few lock files is in memory at a time: records are small.
     for chunk in roots.list.chunks(READ_TOGETHER) {
         let results = parallel::map(chunk.iter().collect(), threads, |root| {
             (root, read_records(session, root, options))

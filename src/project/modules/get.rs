@@ -29,7 +29,7 @@ use crate::system::files::{self, DirectoryLock};
 use crate::system::{TemporaryDirectory, boundary, parallel};
 
 /// The list of installed modules.
-const MANIFEST: &str = "modules.json";
+const LIST_NAME: &str = "modules.json";
 /// Scratch directory for packages until all are complete, in the directory of installed modules.
 const SCRATCH: &str = ".provlock";
 /// Number of packages that are copied at a time.
@@ -256,7 +256,7 @@ impl<'a> Installation<'a> {
                 to_install.push(package);
             }
         }
-        let old_list = files::read(&directory.join(MANIFEST), 32 << 20).ok();
+        let old_list = files::read(&directory.join(LIST_NAME), 32 << 20).ok();
         let new_list = manifest_bytes(requirements.calls.iter().filter_map(manifest_entry));
         Self {
             directory,
@@ -338,7 +338,8 @@ impl<'a> Installation<'a> {
     /// Installs packages through a new directory in `scratch_parent`. The list of installed modules
     /// never contains a package that is not in place.
     fn put_in_place(&self, scratch_parent: &Path) -> Result<()> {
-        // 1. Copy the packages. Other runs may do the same meanwhile.
+        // 1. Copy the packages. Other runs may do the same meanwhile, but none may remove
+        // `scratch_parent` before there is a directory in it.
         let lock = self.wait_for_other_runs()?;
         fs::create_dir_all(scratch_parent).map_err(|error| self.io_error(&error))?;
         let scratch = TemporaryDirectory::new_in(scratch_parent);
@@ -357,8 +358,8 @@ impl<'a> Installation<'a> {
 
         // 2. Remove the packages that are replaced from the list.
         let lock = self.wait_for_other_runs()?;
-        lock.remove_left_over(self.directory, |name| name == MANIFEST);
-        let list_path = self.directory.join(MANIFEST);
+        lock.remove_left_over(self.directory, |name| name == LIST_NAME);
+        let list_path = self.directory.join(LIST_NAME);
         self.unlist_replaced(&list_path)?;
 
         // 3. Move the copies into place, and write the whole list.

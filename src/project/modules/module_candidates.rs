@@ -13,9 +13,9 @@ use crate::modules::{
 };
 use crate::packages::DemandedAge;
 use crate::project::options::UpgradeOptions;
+use crate::project::plan::RejectedVersion;
 use crate::project::plan::moves::HoldingConstraint;
-use crate::project::plan::newest::Edit;
-use crate::project::plan::{RejectedVersion, SkippedVersions};
+use crate::project::plan::newest::{Edit, SelectionRules};
 use crate::provider::{Dialect, Version};
 
 /// Number of characters of a commit id or a digest that are shown.
@@ -139,40 +139,36 @@ impl MovingCall<'_> {
         )
     }
 
-    /// Fails if nothing was chosen because versions were skipped, or because the call does not
-    /// allow the version that the user named. `impossible` is the reason why it cannot be edited.
-    pub(super) fn check_named(
+    /// The error about the version that the user named, which the call does not allow; `None` if
+    /// the user named none. `not_editable` is the reason for which the call cannot be edited.
+    pub(super) fn named_version_error(
         &self,
-        skipped: &SkippedVersions,
-        impossible: Option<&str>,
+        not_editable: Option<&str>,
         constraint: &HoldingConstraint,
-    ) -> Result<(), Box<Diagnostic>> {
+    ) -> Option<Diagnostic> {
+        let version = self.named_version()?;
         let name = self.name();
-        if let Some(error) = skipped.error(&name) {
-            return Err(Box::new(error));
-        }
-        let Some(version) = self.named_version() else {
-            return Ok(());
-        };
         let HoldingConstraint { text, location, .. } = constraint;
         let message = format!("{name} cannot be {version}, because the call requires {text}");
         let error = Diagnostic::error(Code::VersionOutsideConstraints, message)
             .at(location.clone(), "asked for here");
-        let providers = vec![format!("{name}@{version}")];
+        if let Some(why) = not_editable {
+            return Some(error.note(format!("that cannot be rewritten: {why}")));
+        }
         let remedy = UpgradeRemedy {
-            providers,
+            providers: vec![format!("{name}@{version}")],
             constraints: true,
             ..UpgradeRemedy::default()
         };
-        Err(Box::new(match impossible {
-            Some(why) => error.note(format!("that cannot be rewritten: {why}")),
-            None => error.help(Help::text("change that: ").and(remedy)),
-        }))
+        Some(error.help(Help::text("change that: ").and(remedy)))
     }
 
     /// Returns the versions of a registry module as choices, the newest first.
     pub(in crate::project) fn choices_of_versions(&self, versions: &[Version]) -> Choices {
-        let current = self.locked.and_then(|known| known.version.as_ref());
+        let current = match self.locked {
+            Some(locked_module) => locked_module.version.as_ref(),
+            None => None,
+        };
         let mut sorted: Vec<_> = versions.iter().collect();
         sorted.sort_by(|one, other| other.cmp(one));
 
@@ -202,7 +198,7 @@ impl MovingCall<'_> {
             constraint: HoldingConstraint {
                 text: self.call.constraints.to_string(),
                 location: location.clone(),
-                is_own: true,
+                is_rewritable: true,
             },
         }
     }
@@ -378,7 +374,7 @@ impl MovingCall<'_> {
         HoldingConstraint {
             text,
             location: self.call.location.clone(),
-            is_own: true,
+            is_rewritable: true,
         }
     }
 
@@ -405,29 +401,6 @@ impl MovingCall<'_> {
         }
         edited.requested.version = Some(version.clone());
         Edit::Done(edited)
-    }
-
-    /// The edit that makes the call ask for a choice.
-    pub(super) fn edit_for(&self, choice: &Choice) -> Result<CallEdit, Box<Diagnostic>> {
-        match &choice.edit {
-            PossibleEdit::Known(edit) => Ok((**edit).clone()),
-            PossibleEdit::ToDigestOf(tag) => self.edited_to_digest(tag),
-        }
-    }
-
-    /// The reason for which a choice is too young; `None` if it is not. The present version stays,
-    /// however young it is.
-    pub(super) fn why_too_young(
-        &self,
-        choice: &Choice,
-        edited: &EditedCall,
-    ) -> Option<RejectedVersion> {
-        if choice.is_current {
-            return None;
-        }
-        RejectedVersion::if_too_young(&choice.label, self.rules.age?, || {
-            self.publication_date(&edited.requested, &choice.reference)
-        })
     }
 
     /// Returns the date of a version, tag or commit of the module.
@@ -458,6 +431,34 @@ impl MovingCall<'_> {
             (ModuleSource::Remote(source), _) => fetcher.commit_date(&source.at_commit(reference)),
             _ => Err("it has no date".to_owned()),
         }
+    }
+}
+
+impl SelectionRules for MovingCall<'_> {
+    type Version = Choice;
+    type Edited = EditedCall;
+    type Reason = &'static str;
+    type Error = Box<Diagnostic>;
+
+    fn is_current(&self, choice: &Choice) -> bool {
+        choice.is_current
+    }
+
+    fn edit_for(&self, choice: &Choice) -> Result<CallEdit, Box<Diagnostic>> {
+        match &choice.edit {
+            PossibleEdit::Known(edit) => Ok((**edit).clone()),
+            PossibleEdit::ToDigestOf(tag) => self.edited_to_digest(tag),
+        }
+    }
+
+    fn why_rejected(&self, choice: &Choice, edited: &EditedCall) -> Option<RejectedVersion> {
+        // The present version stays, however young it is.
+        if choice.is_current {
+            return None;
+        }
+        RejectedVersion::if_too_young(&choice.label, self.rules.age?, || {
+            self.publication_date(&edited.requested, &choice.reference)
+        })
     }
 }
 

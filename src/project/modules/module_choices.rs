@@ -229,7 +229,11 @@ impl<'a> ModuleChoices<'a> {
     }
 
     /// Selects the first allowed choice, or the choice of the user, adds it to the plan, and warns
-    /// of the choices that were skipped. `None` if no choice is allowed.
+    /// of the choices that were skipped. `None` if the call allows no choice and cannot be edited
+    /// to.
+    ///
+    /// # Errors
+    /// All allowed choices were skipped, or the choice of the user is not allowed.
     fn select(
         &mut self,
         moving: &MovingCall<'_>,
@@ -242,19 +246,20 @@ impl<'a> ModuleChoices<'a> {
         let NewestAccepted {
             selected,
             skipped,
-            impossible,
-        } = newest_accepted(
-            take(&mut choices.list),
-            |choice| choice.is_current,
-            |choice| moving.edit_for(choice),
-            |choice, edited| moving.why_too_young(choice, edited),
-        )?;
+            not_editable,
+        } = newest_accepted(moving, take(&mut choices.list))?;
         if selected.is_none() {
-            let why = impossible.as_ref().map(|(_, why)| *why);
-            moving.check_named(&skipped, why, &choices.constraint)?;
+            // All versions that the call may ask for were skipped.
+            if let Some(error) = skipped.error(&moving.name()) {
+                return Err(Box::new(error));
+            }
+            let why = not_editable.as_ref().map(|(_, why)| *why);
+            if let Some(error) = moving.named_version_error(why, &choices.constraint) {
+                return Err(Box::new(error));
+            }
         }
         self.plan.warnings.extend(skipped.warning(&moving.name()));
-        if let Some((choice, why)) = impossible {
+        if let Some((choice, why)) = not_editable {
             let message = format!(
                 "the call of {} cannot be made to allow {}: {why}",
                 moving.name(),

@@ -81,7 +81,7 @@ pub struct HoldingConstraint {
     /// Its location.
     pub location: Location,
     /// Whether it is in the user's own configuration, so that it can be rewritten.
-    pub is_own: bool,
+    pub is_rewritable: bool,
 }
 
 impl Move {

@@ -20,38 +20,72 @@ pub(crate) struct NewestAccepted<V, E, R> {
     /// Newer versions that were rejected.
     pub(crate) skipped: SkippedVersions,
     /// The newest version for which the edit is impossible, with the reason.
-    pub(crate) impossible: Option<(V, R)>,
+    pub(crate) not_editable: Option<(V, R)>,
 }
+
+/// Rules by which a version of a provider, or of a module, is selected.
+pub(crate) trait SelectionRules {
+    /// A version; a tag or commit for a module in git.
+    type Version;
+    /// The edited text.
+    type Edited;
+    /// Reason for which a text cannot be edited.
+    type Reason;
+    /// Reason for which a search fails as a whole.
+    type Error;
+
+    /// Whether a version is the locked or present one, whose date is never requested.
+    fn is_current(&self, version: &Self::Version) -> bool;
+
+    /// The edit after which the text asks for a version.
+    fn edit_for(
+        &self,
+        version: &Self::Version,
+    ) -> Result<Edit<Self::Edited, Self::Reason>, Self::Error>;
+
+    /// The reason for which a version is not selected, although the text asks for it after the
+    /// edit; `None` for a version that may be selected.
+    fn why_rejected(
+        &self,
+        version: &Self::Version,
+        edited: &Self::Edited,
+    ) -> Option<RejectedVersion>;
+}
+
+/// The newest version by some rules.
+type Newest<R> = NewestAccepted<
+    <R as SelectionRules>::Version,
+    <R as SelectionRules>::Edited,
+    <R as SelectionRules>::Reason,
+>;
 
 /// Selects the first of these versions, newest first, for which an edit is done and that is not
 /// rejected.
 ///
 /// # Errors
-/// The error of `edit`.
-pub(crate) fn newest_accepted<V, E, R, Failure>(
-    versions: impl IntoIterator<Item = V>,
-    is_current: impl Fn(&V) -> bool,
-    edit: impl Fn(&V) -> Result<Edit<E, R>, Failure>,
-    rejects: impl Fn(&V, &E) -> Option<RejectedVersion>,
-) -> Result<NewestAccepted<V, E, R>, Failure> {
+/// The error of an edit.
+pub(crate) fn newest_accepted<R: SelectionRules>(
+    rules: &R,
+    versions: impl IntoIterator<Item = R::Version>,
+) -> Result<Newest<R>, R::Error> {
     let mut newest = NewestAccepted {
         selected: None,
         skipped: SkippedVersions::default(),
-        impossible: None,
+        not_editable: None,
     };
     for version in versions {
         // The date of a version costs a request, so that few are looked up; the current one needs
         // none.
-        if !is_current(&version) && !newest.skipped.may_ask_more() {
+        if !rules.is_current(&version) && !newest.skipped.may_ask_more() {
             continue;
         }
-        match edit(&version)? {
+        match rules.edit_for(&version)? {
             Edit::NotRequested => {}
             Edit::Impossible(reason) => {
-                newest.impossible.get_or_insert((version, reason));
+                newest.not_editable.get_or_insert((version, reason));
             }
             Edit::Done(edited) => {
-                let Some(rejected) = rejects(&version, &edited) else {
+                let Some(rejected) = rules.why_rejected(&version, &edited) else {
                     newest.selected = Some((version, edited));
                     break;
                 };

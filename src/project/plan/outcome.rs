@@ -290,10 +290,11 @@ fn unused_state_warning(
             state_file = state_file.or(Some(path));
         }
     }
+    let state_file = state_file?;
     let message = format!(
         "pruning removes {}, which the state in {} still needs; the backend does not use that file",
         first_few(needed),
-        state_file?.display()
+        state_file.display()
     );
     let help = format!(
         "if {dialect} init is yet to copy that state to the backend, restore the entry, because init would add it again with the newest version"

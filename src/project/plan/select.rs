@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::age::{RegistryData, RejectedVersion, SkipReason, SkippedVersions, registry_warning};
 use super::candidate::{Candidate, Wanted};
 use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
-use super::newest::{Edit, NewestAccepted, newest_accepted};
+use super::newest::{Edit, NewestAccepted, SelectionRules, newest_accepted};
 use super::prepared::Prepared;
 use super::release_lookup::unpublished_warning;
 use super::request::{LockRequest, OldEntries, RequestedData};
@@ -15,7 +15,7 @@ use crate::configuration::Requirement;
 use crate::configuration::rewrite::{self, Rewrite};
 use crate::diagnostic::words::joined_with_and;
 use crate::diagnostic::{
-    Code, Collector, Diagnostic, Help, Remedy, Result, UpgradeRemedy, collect_all,
+    Code, Collector, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy, collect_all,
 };
 use crate::lockfile::{LockFile, LockedProvider};
 use crate::packages::archive::PackageId;
@@ -238,16 +238,20 @@ impl VersionSearch<'_> {
         let mut selected = match (candidate.wanted, candidate.locked) {
             (Wanted::Exactly(version), _) => self.select_named(version)?,
             (Wanted::Keep, Some(locked)) => self.keep_locked(locked)?,
-            (Wanted::Newest, Some(locked)) if self.stays_for_state(locked) => {
+            // An upgrade leaves what only the state needs: the newest version may be unable to
+            // read it.
+            (Wanted::Newest, Some(locked)) if self.is_left_by_upgrade(locked) => {
                 self.keep_locked(locked)?
             }
             (Wanted::Keep | Wanted::Newest, _) => self.select_newest()?,
         };
-        // The user chose some of the moves, and not this one.
-        if let Some(locked) = candidate.lock_file.locks().get(candidate.address)
+        // The user chose some of the moves, and not this one. A provider without an entry of its
+        // own needs a version in any case, also if an entry is carried over for it.
+        let own_entry = candidate.lock_file.locks().get(candidate.address);
+        if let Some(own_entry) = own_entry
             && !self.is_move_chosen(&selected.version)
         {
-            selected = self.keep_locked(locked)?;
+            selected = self.keep_locked(own_entry)?;
         }
         candidate.check_allowed(&selected.version, self.available)?;
         self.refuse_downgrade(&selected.version)?;
@@ -265,7 +269,7 @@ impl VersionSearch<'_> {
     /// a state has no constraints, and the newest version may be unable to read it. `terraform
     /// init -upgrade` also selects versions for the configuration only (`getProvidersFromState` in
     /// Terraform's `internal/command/init.go`).
-    fn stays_for_state(&self, locked: &LockedProvider) -> bool {
+    fn is_left_by_upgrade(&self, locked: &LockedProvider) -> bool {
         let Self {
             candidate,
             available,
@@ -322,7 +326,7 @@ impl VersionSearch<'_> {
             }
         }
         if self.request.run.provider_upgrade().is_some()
-            && let Some(rejected) = self.why_rejected(version)
+            && let Some(rejected) = self.why_version_rejected(version)
             && let Some(error) = SkippedVersions(vec![rejected]).error(&candidate.name())
         {
             return Err(error.into());
@@ -340,18 +344,13 @@ impl VersionSearch<'_> {
         let NewestAccepted {
             selected,
             skipped,
-            impossible,
-        } = newest_accepted(
-            self.available.versions.keys().rev(),
-            |version| candidate.has_locked(version),
-            |version| Result::Ok(self.possible_rewrite(version)),
-            |version, _| self.why_rejected(version),
-        )?;
+            not_editable,
+        } = newest_accepted(self, self.available.versions.keys().rev())?;
         if let Some((version, rewrite)) = selected {
             let mut provider = SelectedProvider::new(candidate.address, version);
             provider.rewrite = rewrite;
             provider.skipped = skipped.reason();
-            if let Some((_, warning)) = impossible {
+            if let Some((_, warning)) = not_editable {
                 provider.warnings.push(*warning);
             }
             provider.warnings.extend(skipped.warning(&name));
@@ -362,7 +361,7 @@ impl VersionSearch<'_> {
             return Err(error.into());
         }
         let mut error = candidate.no_match_error(self.available);
-        if let Some((_, warning)) = impossible {
+        if let Some((_, warning)) = not_editable {
             error = error.note(warning.message);
         }
         Err(error.into())
@@ -393,7 +392,7 @@ impl VersionSearch<'_> {
 
     /// Returns the reason why a version cannot be selected. The locked version may be selected
     /// again, however young it is, if the policy allows it.
-    fn why_rejected(&self, version: &Version) -> Option<RejectedVersion> {
+    fn why_version_rejected(&self, version: &Version) -> Option<RejectedVersion> {
         let candidate = &self.candidate;
         let request = self.request;
         let not_allowed = candidate.why_not_allowed(version);
@@ -521,7 +520,7 @@ impl VersionSearch<'_> {
             is_named: matches!(wanted, Wanted::Exactly(_)),
             held_back_by: Vec::new(),
             skipped: selected.skipped,
-            stays_for_state: locked.is_some_and(|locked| self.stays_for_state(locked)),
+            stays_for_state: locked.is_some_and(|locked| self.is_left_by_upgrade(locked)),
             releases: ReleaseInfo::default(),
         };
         if planned_move.is_held_back() {
@@ -580,6 +579,29 @@ impl VersionSearch<'_> {
     }
 }
 
+impl<'a> SelectionRules for VersionSearch<'a> {
+    type Version = &'a Version;
+    type Edited = Option<Rewrite>;
+    type Reason = Box<Diagnostic>;
+    type Error = Diagnostics;
+
+    fn is_current(&self, version: &&'a Version) -> bool {
+        self.candidate.has_locked(version)
+    }
+
+    fn edit_for(&self, version: &&'a Version) -> Result<Edit<Option<Rewrite>, Box<Diagnostic>>> {
+        Ok(self.possible_rewrite(version))
+    }
+
+    fn why_rejected(
+        &self,
+        version: &&'a Version,
+        _edited: &Option<Rewrite>,
+    ) -> Option<RejectedVersion> {
+        self.why_version_rejected(version)
+    }
+}
+
 /// Constraints that do not allow a version.
 fn holding_constraints(requirement: &Requirement, version: &Version) -> Vec<HoldingConstraint> {
     // A prerelease is allowed if one declaration contains exactly it.
@@ -594,7 +616,7 @@ fn holding_constraints(requirement: &Requirement, version: &Version) -> Vec<Hold
             constraints.push(HoldingConstraint {
                 text: declaration.constraints.to_string(),
                 location: location.clone(),
-                is_own: declaration.local,
+                is_rewritable: declaration.local,
             });
         }
     }

@@ -299,7 +299,7 @@ pub struct VerifiedRoot {
     pub has_unknown_platforms: bool,
     /// The mirrors that were asked in place of registries, each with the number of entries that it
     /// was asked about. A mirror does not know what was published.
-    pub mirrors: BTreeMap<String, usize>,
+    pub asked_mirrors: BTreeMap<String, usize>,
     /// Number of entries whose hashes were not all found among the published ones, with `--online`.
     /// Entries that a mirror was asked about are not included.
     pub unconfirmed: usize,

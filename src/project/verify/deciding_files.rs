@@ -331,7 +331,7 @@ fn effect_of_backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Opti
     if before.is_some_and(|before| before.has_arguments_of(&now)) {
         return Some(Effect::decided(effect));
     }
-    let mut storages = facts.readings.whole_base().storages.iter();
+    let mut storages = facts.readings.whole_base().state_storages.iter();
     if storages.any(|known| known.has_arguments_of(&now)) {
         return Some(Effect::decided(effect));
     }
@@ -360,7 +360,7 @@ fn completes_a_backend(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> bool {
     if !file.has_argument_of_backend() {
         return false;
     }
-    let backends = &facts.readings.whole_base().storages;
+    let backends = &facts.readings.whole_base().state_storages;
     let contents = [&file.before, &file.now].into_iter().flatten();
     let mut storages = contents.filter_map(|bytes| file.storage(Some(bytes)));
     storages.any(|storage| {

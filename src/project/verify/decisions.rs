@@ -303,7 +303,11 @@ fn check_storage(
     let storages = &root.declared.storages;
     let directory = root.module.path().display().to_string();
     for (index, storage) in storages.iter().enumerate() {
-        let old = before.storages.get(index).cloned().unwrap_or_default();
+        let old = before
+            .state_storages
+            .get(index)
+            .cloned()
+            .unwrap_or_default();
         let changes = storage.changes_from(&old);
         let location = storage
             .location
@@ -322,7 +326,7 @@ fn check_storage(
         let changes = changes.join(", ");
         let mut is_store_known = old.has_store_of(storage);
         if !is_store_known {
-            let mut known = base.facts.readings.whole_base().storages.iter();
+            let mut known = base.facts.readings.whole_base().state_storages.iter();
             is_store_known = known.any(|known| known.has_store_of(storage));
         }
         // The arguments may move from a file into the configuration.
@@ -347,7 +351,7 @@ fn check_storage(
         findings.push(finding_state_moved(message, location));
     }
     if storages.is_empty()
-        && let Some(old) = before.storages.first()
+        && let Some(old) = before.state_storages.first()
     {
         let message = match StateStorage::default().change_of_init(old) {
             Some(_) => message_about_arguments_of_init(&directory),
@@ -390,7 +394,7 @@ fn finding_state_moved(message: String, location: Location) -> Diagnostic {
 fn check_new_storage(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic> {
     let mut notes = Vec::new();
     for storage in &root.declared.storages {
-        let storages = &base.facts.readings.whole_base().storages;
+        let storages = &base.facts.readings.whole_base().state_storages;
         if storages.iter().any(|known| known.has_store_of(storage)) {
             continue;
         }

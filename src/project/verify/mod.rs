@@ -210,8 +210,9 @@ fn name_providers(root: &AuditedRoot<'_>, findings: &mut [Diagnostic]) {
 fn apply_comments(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let dialect = root.module.dialect;
     let base = root.base.as_ref();
+    // A mirror was asked in place of the registry: what it does not know may still be found.
+    let is_complete = report.errors.is_empty() && report.asked_mirrors.is_empty();
     // A comment is unused only if this run would have found what it ignores.
-    let is_complete = report.errors.is_empty() && report.mirrors.is_empty();
     let mut looked_for = Code::FINDINGS.to_vec();
     looked_for.retain(|code| root.looks_for(*code, is_complete));
 
@@ -221,7 +222,7 @@ fn apply_comments(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         dialect,
         &looked_for,
         report,
-        only_provider,
+        the_only_provider_of,
     );
     for (address, mut finding) in about_comments {
         finding.providers.extend(address);
@@ -240,7 +241,7 @@ fn apply_comments(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
         dialect,
         &looked_for,
         report,
-        |finding| only_module(finding, lock_file, &root.module.module_lock_path),
+        |finding| the_only_module_of(finding, lock_file, &root.module.module_lock_path),
     );
     for (_, finding) in about_comments {
         report.findings.push(finding);
@@ -248,7 +249,7 @@ fn apply_comments(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
 }
 
 /// The provider that a finding is about; `None` if it is about several.
-fn only_provider(finding: &Diagnostic) -> Option<ProviderAddress> {
+fn the_only_provider_of(finding: &Diagnostic) -> Option<ProviderAddress> {
     match &finding.providers[..] {
         [provider] => Some(provider.clone()),
         _ => None,
@@ -257,7 +258,7 @@ fn only_provider(finding: &Diagnostic) -> Option<ProviderAddress> {
 
 /// The module that a finding is about: its first location is in the entry, and no other location is
 /// in a different one. `None` for a finding about no entry, or about several.
-fn only_module(
+fn the_only_module_of(
     finding: &Diagnostic,
     lock_file: &ModuleLockFile,
     lock_path: &Path,

@@ -52,7 +52,7 @@ pub(super) fn check_entries_online(root: &AuditedRoot<'_>, report: &mut Verified
         }
     }
     for (mirror, entries) in by_mirror {
-        report.mirrors.insert(mirror.clone(), entries.len());
+        report.asked_mirrors.insert(mirror.clone(), entries.len());
         platforms::add_findings(root, entries, Some(&mirror), report);
     }
     platforms_lost::check_lost_platforms_with(root, known, report);

@@ -44,7 +44,7 @@ pub(super) struct RequirementsBefore {
     /// Required providers with the constraints on their versions.
     pub(super) providers: BTreeMap<ProviderAddress, ConstraintList>,
     /// Places of the state.
-    pub(super) storages: Vec<StateStorage>,
+    pub(super) state_storages: Vec<StateStorage>,
     /// Sources in commits of the user's own repository.
     pub(super) own_commits: Vec<OwnCommit>,
     /// Hosts of all called packages and required providers, also of modules of other packages.
@@ -70,7 +70,7 @@ pub(super) struct WholeBase {
     /// As in [`RequirementsBefore::hosts`].
     pub(super) hosts: BTreeSet<String>,
     /// Places of states.
-    pub(super) storages: Vec<StateStorage>,
+    pub(super) state_storages: Vec<StateStorage>,
     /// Identities of the parts that cannot be read, wherever they are. A new root module may have
     /// the same.
     pub(super) unknown_calls: HashSet<Fingerprint>,
@@ -150,7 +150,7 @@ impl BaseReadings {
             if let Some(requirements) = self.requirements(&root, dialect) {
                 before.add(&requirements);
                 if dialect == root.dialect {
-                    before.storages = requirements.storages;
+                    before.state_storages = requirements.storages;
                     before.own_commits = requirements.own_commits;
                 }
             }
@@ -183,6 +183,8 @@ impl BaseReadings {
                 let below = directory.strip_prefix(&self.top);
                 below.is_ok_and(|below| !walk::is_skipped(below))
             });
+            // A root module that calls a module has its facts already; others are read on their
+            // own.
             let with_modules = true;
             let search = self
                 .session
@@ -195,14 +197,14 @@ impl BaseReadings {
 
             let of_directories = parallel::map(directories, parallel::cores(), |directory| {
                 let is_root = roots.contains(&directory);
-                let is_read = search.read_directories.contains(&directory);
-                self.facts_about(&directory, is_root, is_read)
+                let is_read_by_root = search.read_directories.contains(&directory);
+                self.facts_about(&directory, is_root, is_read_by_root)
             });
             let mut all = WholeBase::default();
             for facts in of_directories.into_iter().flatten() {
                 all.publishers.extend(facts.publishers);
                 all.hosts.extend(facts.hosts);
-                all.storages.extend(facts.storages);
+                all.state_storages.extend(facts.state_storages);
                 all.unknown_calls.extend(facts.unknown_calls);
                 all.outside_modules.extend(facts.outside_modules);
             }
@@ -211,9 +213,14 @@ impl BaseReadings {
         })
     }
 
-    /// Facts about a directory. `is_read` is set if a root module reads it with the values of its
-    /// callers. `None` for such a module, which adds no other facts, and if it cannot be read.
-    fn facts_about(&self, directory: &Path, is_root: bool, is_read: bool) -> Option<WholeBase> {
+    /// Facts about a directory. `None` for a module that a root module reads (`is_read_by_root`),
+    /// and if it cannot be read.
+    fn facts_about(
+        &self,
+        directory: &Path,
+        is_root: bool,
+        is_read_by_root: bool,
+    ) -> Option<WholeBase> {
         let root = self.open(directory)?;
         if is_root || root.is_unit() {
             let requirements = self.requirements(&root, root.dialect)?;
@@ -223,14 +230,14 @@ impl BaseReadings {
             return Some(WholeBase {
                 publishers: own.publishers,
                 hosts: own.hosts,
-                storages: requirements.storages,
+                state_storages: requirements.storages,
                 unknown_calls: unknown_calls.map(|call| call.fingerprint).collect(),
                 outside_modules: paths_of(requirements.outside_modules),
                 checkouts: BTreeSet::new(),
             });
         }
         // A root module has read it with the values of its calls, and has its facts.
-        if is_read {
+        if is_read_by_root {
             return None;
         }
         // No root module calls it, but what it calls was approved with the base.

@@ -33,7 +33,8 @@ struct Output<'a, T> {
     errors: Vec<Notice>,
 }
 
-/// Returns the line that a command prints.
+/// Returns the one line of JSON that a command prints. The fields of `result` are among the fields
+/// of all commands.
 pub(crate) fn output_line(
     command: &str,
     result: impl Serialize,

@@ -86,13 +86,13 @@ fn what_is_well_is_said_in_a_line() {
         Not checked: which platforms the hashes are for (--online checks that)\n\
         Not checked: hashes against the registry (--online does)";
     assert_eq!(well(&[root(two(), 2), unknown], false), not_named);
-    let mirrors = BTreeMap::from([("the mirror a".to_owned(), 2)]);
+    let asked_mirrors = BTreeMap::from([("the mirror a".to_owned(), 2)]);
     let of_mirror = "OK: 3 providers locked as required, for all platforms\n\
         Not checked: the registry's hashes of 2 providers, because the mirror a was used";
     assert_eq!(
         well(
             &[VerifiedRoot {
-                mirrors,
+                asked_mirrors,
                 ..root(all(), 3)
             }],
             true

@@ -107,7 +107,9 @@ impl SignaturePacket {
         }
     }
 
-    /// Reads a subpacket that proves itself, in the signed part or outside.
+    /// Reads a subpacket that proves itself, in the signed part or outside: with a wrong issuer, a
+    /// key is chosen that does not verify the signature, and an embedded signature is verified
+    /// itself. Other subpackets are not read.
     fn read_self_authenticating(&mut self, data: &SubpacketData) -> Result<(), Unreadable> {
         match data {
             SubpacketData::IssuerKeyId(id) => {
