@@ -32,8 +32,12 @@ use crate::system::{Tree, excludes_from_upload};
 const PERHAPS_CLI_WORDS: [&str; 2] = ["host \"", "credentials \""];
 
 /// The findings about changed files that decide and that are not read, in the directories that
-/// `applies` selects.
-pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> Vec<Diagnostic> {
+/// `applies` selects. `units` are directories of Terragrunt units.
+pub(super) fn check(
+    facts: &BaseFacts<'_>,
+    units: &[&Path],
+    applies: impl Fn(&Path) -> bool,
+) -> Vec<Diagnostic> {
     let change = facts.change;
     let mut by_effect: BTreeMap<Effect, Vec<&Path>> = BTreeMap::new();
     for path in change.changed_paths() {
@@ -49,7 +53,7 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
             continue;
         };
         let is_selected = kind.is_anywhere() || path.parent().is_some_and(&applies);
-        if is_selected && let Some(effect) = effect_of(facts, path, kind) {
+        if is_selected && let Some(effect) = effect_of(facts, units, path, kind) {
             by_effect.entry(effect).or_default().push(path);
         }
     }
@@ -61,13 +65,18 @@ pub(super) fn check(facts: &BaseFacts<'_>, applies: impl Fn(&Path) -> bool) -> V
 }
 
 /// The effect of a changed path; `None` if it decides nothing.
-fn effect_of(facts: &BaseFacts<'_>, path: &Path, kind: DecidingKind) -> Option<Effect> {
+fn effect_of(
+    facts: &BaseFacts<'_>,
+    units: &[&Path],
+    path: &Path,
+    kind: DecidingKind,
+) -> Option<Effect> {
     if kind == DecidingKind::PluginDirectory {
         let effect = "is in a directory from which init installs providers";
         return Some(Effect::not_decided(effect));
     }
     if kind == DecidingKind::State {
-        return copied_state::effect(facts, path);
+        return copied_state::effect(facts, units, path);
     }
     if kind == DecidingKind::Attributes {
         let files = files_with_attributes(facts.change, path);

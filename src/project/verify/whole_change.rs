@@ -13,6 +13,7 @@ use super::made_unknown::finding_made_unknown;
 use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
+use crate::project::coverage::DirectoryKind;
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::roots::{Roots, Selection};
 use crate::project::session::Session;
@@ -58,7 +59,7 @@ impl Session<'_> {
         findings.extend(notes_about_links_to_roots(change, roots));
         findings.extend(finding_case_variants(change));
         findings.extend(note_about_submodules(change, applies));
-        findings.extend(deciding_files::check(facts, applies));
+        findings.extend(deciding_files::check(facts, &units_in(roots), applies));
 
         let mut reported = Vec::new();
         for finding in findings {
@@ -80,6 +81,17 @@ impl Session<'_> {
         let nearest = self.settings_at(directory, directory).ok();
         RootLevels::at(directory, &nearest.as_ref().unwrap_or(otherwise).verify)
     }
+}
+
+/// The directories of Terragrunt units, absolute and without symbolic links.
+fn units_in(roots: &Roots) -> Vec<&Path> {
+    let mut units = Vec::new();
+    for root in &roots.list {
+        if root.kind == DirectoryKind::Unit {
+            units.extend(root.canonical.as_deref());
+        }
+    }
+    units
 }
 
 /// The directories of the files in the repository that a finding is about; `start` if there are
