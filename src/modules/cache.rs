@@ -34,7 +34,7 @@ pub(super) struct PackageCache {
     packages: PackageStore,
     versions: PathBuf,
     /// Directory of a cache for one run.
-    _temporary: Option<TemporaryDirectory>,
+    temporary: Option<TemporaryDirectory>,
 }
 
 /// The package to which an address led last.
@@ -65,14 +65,14 @@ impl PackageCache {
             };
             let cache = Self::open(Some(temporary.path()))?;
             return Ok(Self {
-                _temporary: Some(temporary),
+                temporary: Some(temporary),
                 ..cache
             });
         };
         Ok(Self {
             packages: PackageStore::new(directory.join(storage::MODULES), Readers::ThisUser),
             versions: directory.join(storage::MODULE_VERSIONS),
-            _temporary: None,
+            temporary: None,
         })
     }
 
@@ -104,6 +104,19 @@ impl PackageCache {
         storage::path(
             &self.versions,
             [host.as_ascii(), &format!("{namespace}/{name}/{system}")],
+        )
+    }
+
+    /// The next step if there is no space left for a package.
+    pub(super) fn help_with_space(&self) -> String {
+        if let Some(temporary) = &self.temporary {
+            let parent = temporary.path().parent().unwrap_or(temporary.path());
+            let parent = parent.display();
+            return format!("free disk space for {parent}, the directory for temporary files");
+        }
+        let directory = self.packages.directory.display();
+        format!(
+            "free disk space for {directory}, or keep the cache elsewhere with --cache-dir DIR or PROVLOCK_CACHE_DIR"
         )
     }
 

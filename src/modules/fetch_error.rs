@@ -9,7 +9,7 @@ use super::limits::{MOST_BYTES, MOST_ENTRIES};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help};
 use crate::net::{RequestError, RequestErrorKind};
 use crate::packages::oci::ModulePackageError;
-use crate::system::SafeUrl;
+use crate::system::{SafeUrl, files};
 
 /// Reason why a package cannot be fetched, read or locked.
 #[derive(Clone, Debug, derive_more::Display)]
@@ -21,6 +21,8 @@ pub(crate) struct FetchError {
     stands_alone: bool,
     /// Whether a server reports that it does not have the package, or not any more.
     pub(super) is_gone: bool,
+    /// Whether there is no space left on the disk for the package.
+    is_disk_full: bool,
 }
 
 pub(super) type FetchResult<T> = Result<T, FetchError>;
@@ -31,6 +33,7 @@ impl FetchError {
             errors: Diagnostic::error(code, message).into(),
             stands_alone: false,
             is_gone: false,
+            is_disk_full: false,
         }
     }
 
@@ -82,9 +85,8 @@ impl FetchError {
     pub(super) fn reading(error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::FileTooLarge => Self::too_large(),
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::PermissionDenied => {
-                error.into()
-            }
+            _ if files::is_disk_full(&error) => error.into(),
+            ErrorKind::PermissionDenied => error.into(),
             _ => Self::unreadable(error),
         }
     }
@@ -97,6 +99,23 @@ impl FetchError {
     /// [`FetchError::gone`] if the server does not have the package.
     pub(super) fn marked_gone_if(self, is_gone: bool) -> Self {
         Self { is_gone, ..self }
+    }
+
+    /// The same error, from a program that found no space left on the disk.
+    pub(super) fn marked_disk_full(self) -> Self {
+        Self {
+            is_disk_full: true,
+            ..self
+        }
+    }
+
+    /// The same error with the next step if there is no space left on the disk.
+    pub(super) fn help_with_space(self, help: impl Into<Help>) -> Self {
+        if self.is_disk_full {
+            self.help(help)
+        } else {
+            self
+        }
     }
 
     pub(super) fn help(self, help: impl Into<Help>) -> Self {
@@ -152,7 +171,11 @@ impl FetchError {
 
 impl From<io::Error> for FetchError {
     fn from(error: io::Error) -> Self {
-        Self::new(Code::Io, format!("it cannot be read or written: {error}"))
+        let is_disk_full = files::is_disk_full(&error);
+        Self {
+            is_disk_full,
+            ..Self::new(Code::Io, format!("it cannot be read or written: {error}"))
+        }
     }
 }
 
@@ -180,6 +203,7 @@ impl From<RequestError> for FetchError {
             errors,
             stands_alone: is_about_credentials,
             is_gone,
+            is_disk_full: false,
         };
         match netrc_help {
             Some(help) => error.help(help),
@@ -202,6 +226,7 @@ impl From<Diagnostics> for FetchError {
             errors,
             stands_alone: true,
             is_gone: false,
+            is_disk_full: false,
         }
     }
 }

@@ -131,7 +131,7 @@ impl ModuleFetcher {
             }
             match self.fetch_from_location(clients, &address, purpose, locate) {
                 Ok(package) => Ok(Package { name, ..package }),
-                Err(error) => Err(error.about_package(&name)),
+                Err(error) => Err(self.about_space(error).about_package(&name)),
             }
         })
     }
@@ -256,7 +256,16 @@ impl ModuleFetcher {
         let name = request.source.without_directory();
         match self.find_or_fetch(request) {
             Ok(package) => Ok(Package { name, ..package }),
-            Err(error) => Err(error.about_package(&name)),
+            Err(error) => Err(self.about_space(error).about_package(&name)),
+        }
+    }
+
+    /// Adds the next step to an error about a disk that is full: packages are fetched into the
+    /// cache.
+    fn about_space(&self, error: FetchError) -> FetchError {
+        match self.cache() {
+            Ok(cache) => error.help_with_space(cache.help_with_space()),
+            Err(_) => error,
         }
     }
 

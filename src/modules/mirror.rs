@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -199,7 +199,8 @@ impl ModuleMirror {
         if is_same || is_dry_run {
             return Ok(!is_same);
         }
-        write_in_one_step(&path, &text).map_err(|error| Diagnostic::io("write", &path, &error))?;
+        files::overwrite(&path, text.as_bytes())
+            .map_err(|error| Diagnostic::io("write", &path, &error))?;
         Ok(true)
     }
 
@@ -339,10 +340,4 @@ impl ModuleMirror {
         }
         None
     }
-}
-
-fn write_in_one_step(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = files::incoming(path)?;
-    file.write_all(text.as_bytes())?;
-    files::put_in_place(file, path)
 }

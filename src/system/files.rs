@@ -22,8 +22,8 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Locked for reading while a file is replaced, and for writing before the program ends.
 static REPLACING: RwLock<()> = RwLock::new(());
 
-/// Number of files that this process has replaced or created with [`write()`], [`write_all`] and
-/// [`put_in_place`].
+/// Number of files that this process has replaced or created with [`write()`], [`write_all`],
+/// [`overwrite`] and [`put_in_place`].
 static REPLACED: AtomicUsize = AtomicUsize::new(0);
 
 /// While the result lives, [`wait_for_writes`] does not return. Hold it only for a short time, and
@@ -352,6 +352,18 @@ pub(crate) fn put_in_place(file: NamedTempFile, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes a file in one step that no interrupt can split, and replaces any file or symlink of that
+/// name.
+pub(crate) fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let _uninterrupted = hold_off_interrupts();
+    let mut file = incoming(path)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    rename(file, path)?;
+    REPLACED.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
 /// An empty file in a directory, named after the file that it will replace.
 fn temporary_file(directory: &Path, name: &str, access: Access) -> io::Result<NamedTempFile> {
     let prefix = lock::temporary_prefix(name);
@@ -478,11 +490,19 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
         ErrorKind::NotFound | ErrorKind::NotADirectory => {
             "create its directory; a symbolic link must lead into one"
         }
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free disk space for its directory",
+        _ if is_disk_full(error) => "free disk space for its directory",
         ErrorKind::ResourceBusy => "end the process that holds the lock, or wait for it",
         _ => "check its directory, where the new file is created before it replaces the old one",
     };
     Diagnostic::io("write", path, error).help(help)
+}
+
+/// Whether there is no space left on a disk, or none for this user.
+pub(crate) fn is_disk_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
 }
 
 /// A warning for a read-only file that is replaced. Its directory decides whether that is possible,

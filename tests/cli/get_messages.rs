@@ -1,6 +1,7 @@
 //! Messages about locked modules, from `get` and the commands that lock them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use super::get::{module_lock_file, project};
 use super::modules::push_tag;
@@ -327,4 +328,34 @@ help: write its source as plain text, or set the value with --var NAME=VALUE
         .provlock(lock.iter().chain(&["--var", "tag=v1.0.0"]))
         .assert_code(0);
     environment.provlock(lock).assert_code(2);
+}
+
+/// The disk of the cache is full, and git is the first to notice.
+#[test]
+fn a_full_disk_of_the_cache_is_an_error_with_the_directory() {
+    let (_registry, environment) = project();
+    let git = environment.bin().join("git");
+    let script = "#!/bin/sh\ncase \"$*\" in *\" fetch \"*) ;; *) PATH=${PATH#*:} exec git \"$@\" ;; esac\n\
+                  echo 'fatal: write error: No space left on device' >&2\nexit 128\n";
+    fs::write(&git, script).unwrap();
+    fs::set_permissions(git, fs::Permissions::from_mode(0o755)).unwrap();
+    let cache = environment.root().join("cache/provlock-modules-v2");
+    let lock = ["lock", "-p", "linux_amd64", "--modules"];
+    let help = format!(
+        "help: free disk space for {}, or keep the cache elsewhere with --cache-dir DIR or PROVLOCK_CACHE_DIR",
+        cache.display()
+    );
+    let output = environment.provlock(lock);
+    output
+        .assert_code(2)
+        .assert_stderr_has("= fatal: write error: No space left on device")
+        .assert_stderr_has(&help)
+        .assert_lacks("git clone");
+
+    let output = environment.provlock(lock.into_iter().chain(["--no-cache"]));
+    output
+        .assert_code(2)
+        .assert_stderr_has("help: free disk space for ")
+        .assert_stderr_has(", the directory for temporary files")
+        .assert_lacks("provlock-modules-v2");
 }

@@ -347,6 +347,11 @@ impl<'a> Repository<'a> {
         if lines.is_empty() {
             return error;
         }
+        // The messages of git are in English. The next step, which names the directory, is added
+        // later.
+        if text.contains("No space left on device") || text.contains("Disk quota exceeded") {
+            return error.notes(&lines).marked_disk_full();
+        }
         let help = "check whether git clone can fetch it; git uses its credential helpers and ssh keys, and never prompts";
         error.notes(&lines).help(help)
     }

@@ -332,7 +332,10 @@ impl<'a> Installation<'a> {
     }
 
     fn io_error(&self, error: &io::Error) -> Diagnostic {
-        Diagnostic::io("install modules in", self.directory, error)
+        help_with_space(
+            Diagnostic::io("install modules in", self.directory, error),
+            error,
+        )
     }
 
     /// Installs packages through a new directory in `scratch_parent`. The list of installed modules
@@ -348,7 +351,7 @@ impl<'a> Installation<'a> {
         let numbered: Vec<_> = self.to_install.iter().enumerate().collect();
         let results = parallel::map(numbered, COPIES, |(number, package)| {
             let copy = scratch.path().join(number.to_string());
-            copy_package(package, &copy)?;
+            copy_package(package, &copy, self.directory)?;
             if let Some(fetcher) = self.git_fetcher {
                 fetcher.make_repository(&package.source, &package.locked, &copy.join(GIT))?;
             }
@@ -414,12 +417,13 @@ fn listed_modules(list: &[u8]) -> HashSet<Installed> {
     list.modules.into_iter().collect()
 }
 
-/// Copies a package into the new directory `to`, and compares the copy with the lock file.
-fn copy_package(package: &LockedPackage, to: &Path) -> Result<()> {
+/// Copies a package into the new directory `to` in the directory of installed modules, and compares
+/// the copy with the lock file.
+fn copy_package(package: &LockedPackage, to: &Path, modules: &Path) -> Result<()> {
     let from = package.top.as_deref().unwrap_or(Path::new(""));
     fs::create_dir(to)
         .and_then(|()| copy::tree(from, to))
-        .map_err(|error| Diagnostic::io("copy the module package", from, &error))?;
+        .map_err(|error| copy_error(&package.key, from, modules, &error))?;
 
     // Another process may alter the cache meanwhile, so that the copy is compared, not the
     // original.
@@ -437,6 +441,22 @@ fn copy_package(package: &LockedPackage, to: &Path) -> Result<()> {
             .into());
     }
     Ok(())
+}
+
+/// The error about a package that was not copied into the directory of installed modules.
+fn copy_error(key: &str, from: &Path, modules: &Path, error: &io::Error) -> Diagnostic {
+    let attempt = format!("copy the package of module \"{key}\" to");
+    let note = format!("copied from {}", from.display());
+    help_with_space(Diagnostic::io(&attempt, modules, error).note(note), error)
+}
+
+/// Adds the next step to an error about the directory of installed modules if the disk is full.
+fn help_with_space(diagnostic: Diagnostic, error: &io::Error) -> Diagnostic {
+    if files::is_disk_full(error) {
+        diagnostic.help("free disk space for this directory")
+    } else {
+        diagnostic
+    }
 }
 
 /// Exchanges a directory with the directory or file at the target, or moves it there if there is
@@ -476,12 +496,10 @@ fn write_list(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = files::incoming(path)?;
-    io::Write::write_all(&mut file, bytes)?;
     if path.is_dir() && !path.is_symlink() {
         fs::remove_dir_all(path)?;
     }
-    files::put_in_place(file, path)
+    files::overwrite(path, bytes)
 }
 
 /// The entry of a call in `modules.json`; `None` for a call that is not installed.
@@ -553,6 +571,24 @@ mod tests {
         assert_eq!(
             String::from_utf8(manifest_bytes(entries.into_iter())).unwrap(),
             expected
+        );
+    }
+
+    #[test]
+    fn a_full_disk_is_that_of_the_installed_modules() {
+        let modules = Path::new(".terraform/modules");
+        let error = io::Error::from(ErrorKind::StorageFull);
+        let diagnostic = copy_error("net", Path::new("/cache/a"), modules, &error);
+        assert_eq!(
+            diagnostic.message.to_string(),
+            "cannot copy the package of module \"net\" to .terraform/modules: no storage space"
+        );
+        assert!(diagnostic.help.is_some());
+        let error = io::Error::from(ErrorKind::PermissionDenied);
+        assert!(
+            copy_error("net", Path::new("/cache/a"), modules, &error)
+                .help
+                .is_none()
         );
     }
 }
