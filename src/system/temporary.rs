@@ -68,6 +68,8 @@ impl TemporaryDirectory {
 
 impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
+        // An interrupt meanwhile removes the rest.
+        let _ = fs::remove_dir_all(self.path());
         lock(&DIRECTORIES).retain(|directory| directory != self.path());
     }
 }
@@ -85,4 +87,29 @@ pub(super) fn remove_all() -> MutexGuard<'static, Vec<PathBuf>> {
         }
     }
     directories
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_removes_a_directory_that_is_being_removed() {
+        let directory = TemporaryDirectory::new().unwrap();
+        let path = directory.path().to_owned();
+        fs::write(path.join("a"), "").unwrap();
+        let directories = lock(&DIRECTORIES);
+        let removing = thread::spawn(move || drop(directory));
+        for _ in 0..ATTEMPTS {
+            if !path.exists() {
+                break;
+            }
+            thread::sleep(PAUSE);
+        }
+        assert!(directories.contains(&path));
+        assert!(!path.exists());
+        drop(directories);
+        removing.join().unwrap();
+        assert!(!lock(&DIRECTORIES).contains(&path));
+    }
 }

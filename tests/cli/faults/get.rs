@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 
 use provlock_test::archive::{self, Packing};
@@ -173,11 +174,34 @@ impl Project {
 
     /// Starts a run, and kills it at that moment.
     fn kill(&self, moment: Moment) {
+        self.end(moment, "-KILL");
+    }
+
+    /// Starts a run, and sends a signal to it at that moment.
+    fn end(&self, moment: Moment, signal: &str) {
         self.registry.reset_statistics();
         let mut child = self.environment.command(["get"]).spawn();
         provlock_test::run_until(&mut child, || self.is_at(moment));
-        let _ = child.kill();
+        // The process stays until it is waited for, even if it has ended.
+        let process = child.id().to_string();
+        let sent = Command::new("kill").args([signal, &process]).status();
+        assert!(sent.unwrap().success(), "{signal}");
         provlock_test::wait(&mut child);
+    }
+
+    /// Files and directories that a run has made for a time.
+    fn temporary(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for directory in [self.modules(), self.modules().join(".provlock")] {
+            for entry in fs::read_dir(directory).into_iter().flatten() {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_string_lossy();
+                if name.contains(".provlock-") || name.starts_with(".tmp") {
+                    found.push(path);
+                }
+            }
+        }
+        found
     }
 
     /// Fails unless each directory is old or new, and listed. Returns how many are new.
@@ -277,6 +301,30 @@ fn get_that_is_killed_leaves_old_or_new_directories_and_a_list_that_fits() {
         seen[0] > 0 && seen[2] > 0,
         "no run was killed early, or none late: {seen:?}"
     );
+    survived("a run that is killed", KILLS);
+}
+
+/// Also while it writes the list, or removes the modules that it has replaced.
+#[test]
+fn get_that_is_interrupted_leaves_nothing_temporary() {
+    let project = Project::new();
+    let moments = [
+        Moment::Copying(1),
+        Moment::Copying(CALLS),
+        Moment::Listing,
+        Moment::Swapped(1),
+        Moment::Swapped(CALLS),
+        Moment::Listed,
+    ];
+    for attempt in 0..KILLS {
+        let moment = moments[attempt % moments.len()];
+        let signal = ["-INT", "-TERM"][attempt / moments.len() % 2];
+        project.restore();
+        project.end(moment, signal);
+        let why = format!("attempt {attempt}, {signal}, {moment:?}");
+        assert_eq!(project.temporary(), [] as [PathBuf; 0], "{why}");
+        project.assert_fits(&why);
+    }
     survived("a run that is killed", KILLS);
 }
 
