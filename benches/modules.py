@@ -377,4 +377,5 @@ def main():
         shutil.rmtree(bench.scratch, ignore_errors=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
