@@ -16,90 +16,56 @@ pub fn cores() -> usize {
     *CORES
 }
 
-/// Applies `work` to every item on up to `threads` threads, one of them the caller's, and returns
-/// the results in the order of the items.
+/// Applies `work` to every item on up to `threads` threads, and returns the results in the order of
+/// the items.
 pub fn map<T: Send, R: Send>(
     items: Vec<T>,
     threads: usize,
     work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
-    let threads = threads.min(items.len());
-    if threads <= 1 {
-        return items.into_iter().map(work).collect();
-    }
-
-    let queue = Mutex::new(items.into_iter().enumerate());
-    let mut results = std::thread::scope(|scope| {
-        let mut workers = Vec::new();
-        for _ in 1..threads {
-            workers.push(scope.spawn(|| work_off(&queue, &work)));
-        }
-        let mut results = work_off(&queue, &work);
-        for worker in workers {
-            match worker.join() {
-                Ok(others) => results.extend(others),
-                // A panic must not look like fewer results.
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        results
+    let count = items.len();
+    let mut results = Vec::with_capacity(count);
+    in_order(items.into_iter(), threads, count, work, |result| {
+        results.push(result);
     });
-    results.sort_unstable_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
+    results
 }
 
-/// Runs two functions at the same time, and returns both results. The first one runs on a thread of
-/// its own.
-pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(one);
-        let other = other();
-        match thread.join() {
-            Ok(one) => (one, other),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
-}
-
-/// Applies `work` to items of a queue until it is empty.
-fn work_off<T, R>(
-    queue: &Mutex<impl Iterator<Item = (usize, T)>>,
-    work: &impl Fn(T) -> R,
-) -> Vec<(usize, R)> {
-    let mut results = Vec::new();
-    loop {
-        // The queue is free during the work.
-        let next = lock(queue).next();
-        let Some((index, item)) = next else {
-            return results;
-        };
-        results.push((index, work(item)));
-    }
-}
-
-/// Applies `work` to every item on `threads` threads, at least one, and gives the results to
-/// `consume` in the order of the items. Up to `ahead` results may wait for `consume`.
-pub(crate) fn in_order<T: Send, R: Send, C>(
-    items: impl Iterator<Item = T> + Send,
+/// Applies `work` to every item on up to `threads` threads, and passes the results to `consume` in
+/// the order of the items, while others are made. Up to `ahead` results wait for `consume`, which
+/// runs on the caller's thread; `work` does, too, if one thread is enough.
+pub(crate) fn in_order<T: Send, R: Send>(
+    items: impl ExactSizeIterator<Item = T> + Send,
     threads: usize,
     ahead: usize,
     work: impl Fn(T) -> R + Sync,
-    consume: impl FnOnce(&mut (dyn Iterator<Item = R> + Send)) -> C,
-) -> C {
+    mut consume: impl FnMut(R),
+) {
+    let threads = threads.min(items.len());
+    if threads <= 1 {
+        for item in items {
+            consume(work(item));
+        }
+        return;
+    }
+
     let (results, promised) = mpsc::sync_channel(ahead);
     let queue = Mutex::new(Some(Promises { items, results }));
     std::thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
+        for _ in 0..threads {
             scope.spawn(|| {
                 while let Some((item, promise)) = next_promise(&queue) {
-                    // If the consumer has ended early, the result is not needed any more.
+                    // After a panic, the result is not needed any more.
                     _ = promise.send(work(item));
                 }
             });
         }
-        // Only a panic drops a promise.
-        consume(&mut promised.into_iter().map_while(|result| result.recv().ok()))
-    })
+        for result in promised {
+            // Only a panic of `work` drops a promise.
+            let Ok(result) = result.recv() else { break };
+            consume(result);
+        }
+    });
 }
 
 /// Items, and a channel to which the result of each is promised in their order.
@@ -117,12 +83,25 @@ fn next_promise<T, R>(
     let Promises { items, results } = queue.as_mut()?;
     let (promise, result) = mpsc::sync_channel(1);
     let item = items.next();
-    // The channel is closed if `consume` has returned.
+    // The channel is closed after a panic.
     if item.is_none() || results.send(result).is_err() {
         *queue = None;
         return None;
     }
     Some((item?, promise))
+}
+
+/// Runs two functions at the same time, and returns both results. The first one runs on a thread of
+/// its own.
+pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(one);
+        let other = other();
+        match thread.join() {
+            Ok(one) => (one, other),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// Permits that threads take before they use a core or memory.
@@ -190,19 +169,35 @@ mod tests {
     #[test]
     fn results_are_given_in_the_order_of_the_items_while_others_are_made() {
         let (made, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let work = |n: u64| {
+        let work = |n: u32| {
             let taken = taken.load(Ordering::SeqCst);
             let waiting = made.fetch_add(1, Ordering::SeqCst) - taken;
             assert!(waiting < 4 + 8 + 2, "{waiting} results wait");
             n * n
         };
-        let squares = in_order(0..1000, 4, 8, work, |results| {
-            results
-                .inspect(|_| _ = taken.fetch_add(1, Ordering::SeqCst))
-                .collect::<Vec<_>>()
+        let mut squares = Vec::new();
+        in_order(0..1000_u32, 4, 8, work, |square| {
+            taken.fetch_add(1, Ordering::SeqCst);
+            squares.push(square);
         });
         assert_eq!(squares, (0..1000).map(|n| n * n).collect::<Vec<_>>());
-        assert_eq!(in_order(0..0u64, 0, 8, work, |results| results.count()), 0);
+        in_order(0..0_u32, 0, 8, work, |_| unreachable!("without items"));
+    }
+
+    #[test]
+    fn a_slow_item_delays_results_but_not_the_work_on_the_items_ahead() {
+        let made = AtomicUsize::new(0);
+        let work = |n: usize| {
+            // The first item ends when as many results as may wait are made.
+            while n == 0 && made.load(Ordering::SeqCst) < 8 {
+                std::thread::yield_now();
+            }
+            made.fetch_add(1, Ordering::SeqCst);
+            n
+        };
+        let mut results = Vec::new();
+        in_order(0..100, 4, 8, work, |n| results.push(n));
+        assert_eq!(results, (0..100).collect::<Vec<_>>());
     }
 
     #[test]
@@ -228,16 +223,23 @@ mod tests {
     }
 
     #[test]
-    fn work_ends_when_nobody_takes_results_any_more() {
+    fn work_ends_after_a_panic_of_the_work_or_of_what_gets_the_results() {
         let made = AtomicUsize::new(0);
-        let first = in_order(
-            0..1000,
-            4,
-            8,
-            |n| (n, made.fetch_add(1, Ordering::SeqCst)).0,
-            |results| results.next(),
-        );
-        assert_eq!(first, Some(0));
-        assert!(made.into_inner() < 20);
+        let fails_at_once = || {
+            let work = |n: u32| {
+                made.fetch_add(1, Ordering::SeqCst);
+                assert_ne!(n, 0, "as it may");
+            };
+            in_order(0..1000_u32, 4, 8, work, |()| {
+                unreachable!("before the first")
+            });
+        };
+        let is_not_consumed = || {
+            let work = |_| _ = made.fetch_add(1, Ordering::SeqCst);
+            in_order(0..1000_u32, 4, 8, work, |()| panic!("as it may"));
+        };
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(fails_at_once)).unwrap_err();
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(is_not_consumed)).unwrap_err();
+        assert!(made.into_inner() < 40);
     }
 }

@@ -290,12 +290,10 @@ impl Pipeline<'_, '_> {
                 };
                 (root, self.carry_out(root, plan, &rewrites))
             },
-            |finished| {
-                for (root, result) in finished {
-                    // A root module that requires no named provider is not reported.
-                    if let Some(outcome) = result.transpose() {
-                        report(&root.path, outcome);
-                    }
+            |(root, result)| {
+                // A root module that requires no named provider is not reported.
+                if let Some(outcome) = result.transpose() {
+                    report(&root.path, outcome);
                 }
             },
         );
