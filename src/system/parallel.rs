@@ -137,6 +137,24 @@ impl Permits {
             count,
         }
     }
+
+    /// Takes as many permits as are free, at most `count`, without waiting.
+    pub(crate) fn take_free(&self, count: u64) -> Permit<'_> {
+        let mut free = lock(&self.free);
+        let count = count.min(*free);
+        *free -= count;
+        Permit {
+            permits: self,
+            count,
+        }
+    }
+}
+
+impl Permit<'_> {
+    /// The number of threads, if a permit is for one.
+    pub(crate) fn threads(&self) -> usize {
+        usize::try_from(self.count).unwrap_or(usize::MAX)
+    }
 }
 
 /// One for each core.
@@ -220,6 +238,17 @@ mod tests {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).unwrap_err();
         }
         assert_eq!(permits.take(cores as u64).count, cores as u64);
+    }
+
+    #[test]
+    fn permits_that_are_free_are_taken_without_waiting() {
+        let permits = Permits::new(5);
+        let first = permits.take_free(3);
+        let rest = permits.take_free(3);
+        let none = permits.take_free(3);
+        assert_eq!([first.count, rest.count, none.count], [3, 2, 0]);
+        drop(first);
+        assert_eq!(permits.take_free(9).count, 3);
     }
 
     #[test]

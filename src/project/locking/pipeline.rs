@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use super::named_targets::{named_providers, unknown_calls_error};
 use crate::configuration::rewrite::ConstraintEdit;
@@ -25,7 +25,7 @@ use crate::project::root_module::roots::{FoundRoot, Roots};
 use crate::project::session::{ModuleFetching, Session};
 use crate::provider::Hostname;
 use crate::system::files::{self, FileChange, WriteError};
-use crate::system::parallel::{self, Permits, WAITING_REQUESTS};
+use crate::system::parallel::{self, Permit, Permits, WAITING_REQUESTS};
 use crate::system::shared_jobs::with_shared_jobs;
 use crate::system::{Tree, lock};
 
@@ -161,7 +161,7 @@ impl Session<'_> {
                     offline,
                     blocks: CanonicalBlocks::default(),
                     editing: Permits::default(),
-                    planning: Mutex::default(),
+                    planning: Permits::new(WAITING_REQUESTS as u64),
                     hosts: Mutex::default(),
                 })
             },
@@ -179,8 +179,8 @@ pub(super) struct Pipeline<'a, 'b> {
     /// Let one root module for each core edit its lock file, so that most find the blocks that
     /// others have written.
     editing: Permits,
-    /// Held by the root module that plans with several threads.
-    planning: Mutex<()>,
+    /// Threads with which root modules plan, besides their own.
+    planning: Permits,
     /// Hosts of the required providers of all root modules so far.
     hosts: Mutex<BTreeSet<Hostname>>,
 }
@@ -540,7 +540,8 @@ impl Pipeline<'_, '_> {
             if has_asked {
                 self.session.notify_sources_read();
             }
-            self.planning_threads(has_asked || request.asks_while_planning())
+            let asks = has_asked || request.asks_while_planning();
+            self.planning_threads(asks, candidates.len())
         })
     }
 
@@ -551,9 +552,10 @@ impl Pipeline<'_, '_> {
         selection: &SelectedVersions,
     ) -> Result<LockOutcome> {
         // Find out for which platforms packages are needed, which may take requests.
-        let (guard, threads) = self.planning_threads(request.asks_while_planning());
-        let plans = plan::plan_packages(request, selection, threads)?;
-        drop(guard);
+        let providers = selection.providers.len();
+        let threads = self.planning_threads(request.asks_while_planning(), providers);
+        let plans = plan::plan_packages(request, selection, &threads)?;
+        drop(threads);
 
         // Hash each package while it arrives, and check SHA256SUMS and its signature.
         let packages = plan::fetch_packages(request, &plans)?;
@@ -562,16 +564,11 @@ impl Pipeline<'_, '_> {
         plan::record_entries(request, selection, &plans, packages)
     }
 
-    /// Number of threads for planning: several if requests may be sent, for one root module at a
-    /// time. The others then find most answers.
-    fn planning_threads(&self, asks: bool) -> (Option<MutexGuard<'_, ()>>, usize) {
-        let alone = if asks {
-            self.planning.try_lock().ok()
-        } else {
-            None
-        };
-        let threads = if alone.is_some() { WAITING_REQUESTS } else { 1 };
-        (alone, threads)
+    /// Threads that plan providers: one for each if requests may be sent, as long as other root
+    /// modules have not taken them all. Without one, a root module plans on its own thread.
+    fn planning_threads(&self, asks: bool, providers: usize) -> Permit<'_> {
+        let count = if asks { providers } else { 0 };
+        self.planning.take_free(count as u64)
     }
 
     /// Edits the lock files of providers and of modules in memory.

@@ -19,7 +19,7 @@ use crate::packages::{AvailableVersions, Packages, Platforms, Source, SourceErro
 use crate::project::root_module::RootModule;
 use crate::provider::{Platform, Version};
 use crate::settings::PlatformSelection;
-use crate::system::parallel;
+use crate::system::parallel::{self, Permit};
 
 /// A provider's version and the platforms whose packages are needed.
 pub(crate) struct ProviderPlan<'a> {
@@ -76,12 +76,12 @@ impl ProviderPlan<'_> {
 pub(crate) fn plan_packages<'a>(
     request: &LockRequest<'a>,
     selection: &'a SelectedVersions,
-    threads: usize,
+    threads: &Permit<'_>,
 ) -> Result<Vec<ProviderPlan<'a>>> {
     let providers = selection.providers.iter().collect();
     let plans: Vec<_> = collect_or_merge_errors(parallel::map(
         providers,
-        threads,
+        threads.threads(),
         |provider: &'a SelectedProvider| {
             let Some(requirement) = provider.requirement(request.prepared) else {
                 return Ok(None);

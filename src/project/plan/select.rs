@@ -23,7 +23,7 @@ use crate::packages::{AvailableVersions, Packages, ReleaseInfo};
 use crate::project::options::UpgradeOptions;
 use crate::provider::{Hash, Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
-use crate::system::parallel;
+use crate::system::parallel::{self, Permit};
 
 /// Versions that were selected for the providers of a root module.
 #[derive(Default)]
@@ -54,16 +54,15 @@ pub(crate) struct SelectedProvider {
 }
 
 /// Selects a version for each provider that is locked, several at a time. All errors are collected.
-/// `prepare` gets the providers first, and returns the number of threads, with a guard that is held
-/// until all versions are selected.
-pub(crate) fn select_versions<G>(
+/// `prepare` gets the providers first, and returns permits for the threads.
+pub(crate) fn select_versions<'p>(
     request: &LockRequest<'_>,
-    prepare: impl FnOnce(&[Candidate<'_>]) -> (G, usize),
+    prepare: impl FnOnce(&[Candidate<'_>]) -> Permit<'p>,
 ) -> Result<SelectedVersions> {
     let old = OldEntries::of(request.prepared);
     let (candidates, warnings) = request.candidates(&old)?;
-    let (_guard, threads) = prepare(&candidates);
-    let results = parallel::map(candidates, threads, |candidate| {
+    let threads = prepare(&candidates);
+    let results = parallel::map(candidates, threads.threads(), |candidate| {
         let available = candidate.read_available(request.source)?;
         let search = VersionSearch {
             candidate,
