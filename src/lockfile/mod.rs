@@ -31,7 +31,7 @@ pub use canonical::canonical_text;
 pub use diff::{
     Direction, EntryChange, EntryDiff, LockDiff, ProviderDiff, Step, VersionMove, diff,
 };
-pub(crate) use edit::CanonicalBlocks;
+pub(crate) use edit::CanonicalBlock;
 pub use entry_kind::{AttributeRule, EntryKind, LocksOf};
 pub(crate) use lfs::{LFS_HELP, is_lfs_pointer};
 pub(crate) use lock_file::{CommentLine, read_in};

@@ -42,14 +42,6 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
         lock(&self.cells).clear();
     }
 
-    /// Forgets all values if there are more than `most`. The next callers compute them again.
-    pub(crate) fn forget_more_than(&self, most: usize) {
-        let mut cells = lock(&self.cells);
-        if cells.len() > most {
-            cells.clear();
-        }
-    }
-
     /// Forgets the value of `key`. The next caller computes it again.
     pub(crate) fn remove(&self, key: &K) {
         lock(&self.cells).remove(key);

@@ -1,7 +1,7 @@
 //! Editing a lock file: an entry that does not change stays byte for byte.
 
 mod block;
-mod canonical_blocks;
+mod canonical_block;
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::lockfile::entry_kind::{EntryKind, LocksOf};
 use crate::lockfile::lock_file::TopLevelBlock;
 use crate::lockfile::{Entry, LockFileOf, SIZE_LIMIT};
 
-pub(crate) use canonical_blocks::CanonicalBlocks;
-use canonical_blocks::records_exactly;
+pub(crate) use canonical_block::CanonicalBlock;
+use canonical_block::{checked_text, records_exactly};
 
 impl<T: EntryKind> LockFileOf<T> {
     /// Returns the bytes of the file when it records `new`. Entries that do not change, comments,
@@ -27,23 +27,25 @@ impl<T: EntryKind> LockFileOf<T> {
     /// The result is larger than [`SIZE_LIMIT`], so that it could not be read. Or it does not
     /// record `new`, which is a bug.
     pub fn edit(&self, new: &LocksOf<T>) -> Result<Vec<u8>> {
-        self.edit_with(new, &CanonicalBlocks::<T>::default())
+        self.edit_with(new, || None)
     }
 
-    /// [`LockFileOf::edit`], with the blocks that many lock files have in common.
-    pub(crate) fn edit_with(
+    /// [`LockFileOf::edit`]. An empty file gets the canonical blocks of the entries `new`, in their
+    /// order, if `blocks` returns them: a run over many root modules writes the same blocks into
+    /// new files again and again.
+    pub(crate) fn edit_with<'b>(
         &self,
         new: &LocksOf<T>,
-        blocks: &CanonicalBlocks<T>,
+        blocks: impl FnOnce() -> Option<Vec<&'b CanonicalBlock>>,
     ) -> Result<Vec<u8>> {
         // Without a change, even a file that is not canonical stays byte for byte.
         if self.locks == *new && !self.is_new {
             return Ok(self.bytes());
         }
-        // A run over many root modules writes the same blocks into new files again and again.
         if self.byte_order_mark.is_empty()
             && self.file.text.is_empty()
-            && let Some(text) = blocks.checked_text(new, self.dialect)
+            && let Some(blocks) = blocks()
+            && let Some(text) = checked_text::<T>(&blocks, self.dialect)
         {
             return self.within_limit(text.into_bytes());
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use super::named_targets::{named_providers, unknown_calls_error};
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result, RunOption};
-use crate::lockfile::{self, CanonicalBlocks};
+use crate::lockfile;
 use crate::packages::{ProgressSink, Source};
 use crate::project::event::{Event, LockedRootModule, Report, RootOutcome};
 use crate::project::options::{LockOptions, UpgradeOptions};
@@ -159,7 +159,6 @@ impl Session<'_> {
                         progress,
                     },
                     offline,
-                    blocks: CanonicalBlocks::default(),
                     editing: Permits::default(),
                     planning: Permits::new(WAITING_REQUESTS as u64),
                     hosts: Mutex::default(),
@@ -175,7 +174,6 @@ pub(super) struct Pipeline<'a, 'b> {
     run: LockRun<'a>,
     /// Source of all root modules of an offline run.
     offline: Option<Arc<Source>>,
-    blocks: CanonicalBlocks,
     /// Let one root module for each core edit its lock file, so that most find the blocks that
     /// others have written.
     editing: Permits,
@@ -582,7 +580,7 @@ impl Pipeline<'_, '_> {
         let root = &prepared.root;
         let new_bytes = prepared
             .lock_file
-            .edit_with(&outcome.locks, &self.blocks)
+            .edit_with(&outcome.locks, || outcome.canonical_blocks())
             .map_err(|errors| root.with_root_module(errors))?;
         // A new, empty lock file would record that nothing is required, which is unknown.
         let is_needless = root.lock_bytes.is_none()

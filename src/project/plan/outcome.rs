@@ -13,7 +13,7 @@ use super::shared_entries::{RecordedEntry, UnconfirmedHashes};
 use crate::configuration::Requirements;
 use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Help, Result, RunOption};
-use crate::lockfile::{self, Locks, ProviderDiff};
+use crate::lockfile::{self, CanonicalBlock, Locks, ProviderDiff};
 use crate::packages::Packages;
 use crate::provider::{Dialect, Platform, ProviderAddress};
 
@@ -46,6 +46,26 @@ pub struct ProviderReport {
     /// Platforms that the entry covers; `None` if a package with one of its `h1:` is not known.
     /// Determined only for an entry that keeps its version, if no platforms are specified.
     pub covered: Option<BTreeSet<Platform>>,
+    /// The entry that was recorded, which root modules share. `None` if it was not checked.
+    recorded: Option<Arc<RecordedEntry>>,
+}
+
+impl LockOutcome {
+    /// The canonical blocks of all entries, in their order; `None` unless all were recorded.
+    pub(crate) fn canonical_blocks(&self) -> Option<Vec<&CanonicalBlock>> {
+        let mut blocks = Vec::with_capacity(self.locks.len());
+        for ProviderReport {
+            difference,
+            recorded,
+            ..
+        } in &self.providers
+        {
+            if difference.new.is_some() {
+                blocks.push(recorded.as_ref()?.canonical_block(&difference.address));
+            }
+        }
+        Some(blocks)
+    }
 }
 
 /// Records an entry for each plan, from its packages, and joins them with the old entries. All
@@ -228,12 +248,14 @@ fn join_entries(
             covered: None,
             packages: Arc::default(),
             difference: difference.clone(),
+            recorded: None,
         };
         if let Some((_, entry)) = entries.next_if(|(other, _)| *other == address) {
             report.is_checked = true;
             report.required = true;
             report.covered.clone_from(&entry.covered);
             report.packages = Arc::clone(&entry.packages);
+            report.recorded = Some(entry);
         }
         providers.push(report);
     }

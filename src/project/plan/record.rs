@@ -2,7 +2,7 @@
 //! `internal/providercache/installer.go`).
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::candidate::Candidate;
 use super::kept_platforms;
@@ -233,6 +233,7 @@ fn published_entry(plan: &ProviderPlan<'_>, packages: Arc<Packages>) -> Recorded
         packages,
         rules: *rules,
         old: candidate.locked.cloned(),
+        block: OnceLock::new(),
     }
 }
 

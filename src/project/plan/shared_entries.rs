@@ -1,11 +1,11 @@
-//! Entries that were recorded in this run. Most root modules lock the same releases, so an entry is
-//! computed once for all that plan the same and have the same entry before.
+//! Entries that were recorded in this run. Most root modules lock the same releases, so an entry and
+//! its block are computed once for all that plan the same and have the same entry before.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::diagnostic::Diagnostic;
-use crate::lockfile::LockedProvider;
+use crate::lockfile::{CanonicalBlock, LockedProvider};
 use crate::packages::Packages;
 use crate::packages::archive::ComparedHashes;
 use crate::provider::{Platform, ProviderAddress};
@@ -46,6 +46,8 @@ pub(crate) struct RecordedEntry {
     pub(super) rules: EntryRules,
     /// The entry before.
     pub(super) old: Option<Arc<LockedProvider>>,
+    /// Its block, for the first lock file that needs it and for all others.
+    pub(super) block: OnceLock<CanonicalBlock>,
 }
 
 /// Rules by which an entry is recorded.
@@ -98,6 +100,12 @@ impl SharedEntries {
 }
 
 impl RecordedEntry {
+    /// The block of the entry in canonical form. `address` is the one of its provider.
+    pub(super) fn canonical_block(&self, address: &ProviderAddress) -> &CanonicalBlock {
+        self.block
+            .get_or_init(|| CanonicalBlock::new(address, &self.provider))
+    }
+
     /// Whether the entry belongs to one lock file only: its warning shows positions there, or the
     /// lock file has hashes that are not published.
     pub(super) fn depends_on_lock_file(&self) -> bool {
