@@ -19,14 +19,12 @@ const PUBLIC_HOSTS: [&str; 8] = [
     "bitbucket.org",
 ];
 
-/// Whether a host, with its port if it has one, may be requested.
-type Permits = dyn Fn(&str) -> bool + Send + Sync;
-
 /// Hosts that may be requested. What these hosts name in turn is requested, too, except in the
 /// internal network.
 pub(crate) struct RequestedHosts {
     known: BTreeSet<String>,
-    permits: Box<Permits>,
+    /// Whether a host, with its port if it has one, may be requested.
+    permits: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
 impl RequestedHosts {

@@ -159,7 +159,6 @@ impl Session<'_> {
                         progress,
                     },
                     offline,
-                    editing: Permits::default(),
                     planning: Permits::new(WAITING_REQUESTS as u64),
                     hosts: Mutex::default(),
                 })
@@ -174,9 +173,6 @@ pub(super) struct Pipeline<'a, 'b> {
     run: LockRun<'a>,
     /// Source of all root modules of an offline run.
     offline: Option<Arc<Source>>,
-    /// Let one root module for each core edit its lock file, so that most find the blocks that
-    /// others have written.
-    editing: Permits,
     /// Threads with which root modules plan, besides their own.
     planning: Permits,
     /// Hosts of the required providers of all root modules so far.
@@ -576,7 +572,6 @@ impl Pipeline<'_, '_> {
         outcome: LockOutcome,
         plan: Option<UpgradePlan>,
     ) -> Result<LockedRootModule> {
-        let _permit = self.editing.take(1);
         let root = &prepared.root;
         let new_bytes = prepared
             .lock_file
