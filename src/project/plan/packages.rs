@@ -117,12 +117,9 @@ pub(crate) fn fetch_packages(
         }
     }
     missing.sort_by_key(|(index, _)| *index);
-    let is_complete = request.wait_for_answers(missing.into_iter().map(|(_, package)| {
-        (
-            package.address.hostname.clone(),
-            RequestedData::Package(package),
-        )
-    }));
+    let missing = missing.into_iter();
+    let is_complete =
+        request.wait_for_answers(missing.map(|(_, package)| RequestedData::Package(package)));
     collect_or_merge_errors(
         plans
             .iter()

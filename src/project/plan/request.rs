@@ -100,17 +100,17 @@ impl<'a> LockRequest<'a> {
             || (!platforms_are_named && replaces)
     }
 
-    /// Waits until the source has answered questions, each with its host. Returns `false` if a
-    /// package is not available; other questions may then be unanswered.
+    /// Waits until the source has answered questions. Returns `false` if a package is not
+    /// available; other questions may then be unanswered.
     pub(super) fn wait_for_answers(
         &self,
-        subjects: impl IntoIterator<Item = (Hostname, RequestedData)>,
+        subjects: impl IntoIterator<Item = RequestedData>,
     ) -> bool {
         self.run
             .questions
-            .wait_for(subjects.into_iter().map(|(host, subject)| {
+            .wait_for(subjects.into_iter().map(|subject| {
                 let source = Arc::clone(self.source);
-                (host, Question { source, subject })
+                (subject.group(), Question { source, subject })
             }))
     }
 
@@ -378,8 +378,29 @@ pub(super) enum RequestedData {
     Package(PackageId),
 }
 
-/// Questions of all root modules of a run, by host.
-pub(crate) type Questions<'a> = SharedJobs<'a, Hostname, Question>;
+/// Questions that have a common share of the threads. The small answers of a host are a group of
+/// their own, so that they do not wait behind its packages.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct QuestionGroup {
+    is_of_packages: bool,
+    host: Hostname,
+}
+
+/// Questions of all root modules of a run.
+pub(crate) type Questions<'a> = SharedJobs<'a, QuestionGroup, Question>;
+
+impl RequestedData {
+    fn group(&self) -> QuestionGroup {
+        let address = match self {
+            Self::Versions(address) | Self::Release(address, _) => address,
+            Self::Metadata(package) | Self::Package(package) => &package.address,
+        };
+        QuestionGroup {
+            is_of_packages: matches!(self, Self::Package(_)),
+            host: address.hostname.clone(),
+        }
+    }
+}
 
 impl Question {
     /// Asks the source. Returns `false` if a package is not available; errors are returned again
@@ -407,5 +428,36 @@ impl Eq for Question {}
 impl Hash for Question {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.subject.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::provider::Platform;
+    use crate::system::lock;
+    use crate::system::shared_jobs::with_shared_jobs;
+
+    #[test]
+    fn small_answers_do_not_wait_behind_packages_of_the_same_host() {
+        let address = ProviderAddress::parse("acme/a", Dialect::Tofu).unwrap();
+        let package = |minor| {
+            let version = Version::new(1, minor, 0);
+            RequestedData::Package(PackageId::new(&address, &version, &Platform::current()))
+        };
+        let versions = RequestedData::Versions(address.clone());
+        let order = Mutex::new(Vec::new());
+        let ask = |subject: &RequestedData| {
+            lock(&order).push(subject.clone());
+            true
+        };
+        with_shared_jobs(1, ask, |jobs| {
+            let subjects = [package(0), package(1), versions.clone()];
+            jobs.wait_for(subjects.map(|subject| (subject.group(), subject)))
+        });
+        let order = order.into_inner().unwrap();
+        assert!(order == [versions, package(0), package(1)]);
     }
 }

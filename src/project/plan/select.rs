@@ -94,18 +94,16 @@ pub(crate) fn request_known_needs(request: &LockRequest<'_>, candidates: &[Candi
         if request.source.knows_versions(address) {
             continue;
         }
-        let host = &address.hostname;
-        requested.push((host.clone(), RequestedData::Versions(address.clone())));
+        requested.push(RequestedData::Versions(address.clone()));
         let Some(version) = candidate.kept_version() else {
             continue;
         };
-        let release = RequestedData::Release(address.clone(), version.clone());
-        requested.push((host.clone(), release));
+        requested.push(RequestedData::Release(address.clone(), version.clone()));
         let exempted = &prepared.root.settings.without_platforms;
         for platform in prepared.platforms.named() {
             if !exempted.has(address, candidate.dialect, platform) {
                 let package = PackageId::new(address, version, platform);
-                requested.push((host.clone(), RequestedData::Metadata(package)));
+                requested.push(RequestedData::Metadata(package));
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Entries that were recorded in this run. Most root modules lock the same releases, so an entry and
-//! its block are computed once for all that plan the same and have the same entry before.
+//! Entries that were recorded in this run. Most root modules lock the same releases, so an entry
+//! and its block are computed once for all that plan the same and have the same entry before.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock};
