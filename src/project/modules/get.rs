@@ -580,7 +580,7 @@ mod tests {
         let error = io::Error::from(ErrorKind::StorageFull);
         let diagnostic = copy_error("net", Path::new("/cache/a"), modules, &error);
         assert_eq!(
-            diagnostic.message.to_string(),
+            diagnostic.message,
             "cannot copy the package of module \"net\" to .terraform/modules: no storage space"
         );
         assert!(diagnostic.help.is_some());
