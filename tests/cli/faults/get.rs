@@ -182,10 +182,12 @@ impl Project {
         self.registry.reset_statistics();
         let mut child = self.environment.command(["get"]).spawn();
         provlock_test::run_until(&mut child, || self.is_at(moment));
-        // The process stays until it is waited for, even if it has ended.
-        let process = child.id().to_string();
-        let sent = Command::new("kill").args([signal, &process]).status();
-        assert!(sent.unwrap().success(), "{signal}");
+        if child.try_wait().unwrap().is_none() {
+            // From here on the process stays until it is waited for, even if it ends.
+            let process = child.id().to_string();
+            let sent = Command::new("kill").args([signal, &process]).status();
+            assert!(sent.unwrap().success(), "{signal}");
+        }
         provlock_test::wait(&mut child);
     }
 
