@@ -13,6 +13,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tempfile::NamedTempFile;
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::temporary_paths::Temporary;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Message, Result};
 pub(crate) use lock::{DirectoryLock, remove_old};
 
@@ -330,7 +331,11 @@ impl<'a> Reserved<'a> {
 }
 
 /// An empty file beside a path. When it is complete, [`put_in_place`] gives it the path's name.
-pub(crate) fn incoming(path: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn incoming(path: &Path) -> io::Result<Temporary<NamedTempFile>> {
+    Temporary::make(|| temporary_file_beside(path))
+}
+
+fn temporary_file_beside(path: &Path) -> io::Result<NamedTempFile> {
     temporary_file(
         directory_of(path),
         &path.file_name().unwrap_or_default().to_string_lossy(),
@@ -344,10 +349,10 @@ pub(crate) fn private_file_in(directory: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Gives a file a path's name in one step, and replaces any file or symlink of that name.
-pub(crate) fn put_in_place(file: NamedTempFile, path: &Path) -> io::Result<()> {
+pub(crate) fn put_in_place(file: Temporary<NamedTempFile>, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     let _uninterrupted = hold_off_interrupts();
-    rename(file, path)?;
+    file.rename(|file| rename(file, path))?;
     REPLACED.fetch_add(1, Ordering::Relaxed);
     Ok(())
 }
@@ -356,7 +361,7 @@ pub(crate) fn put_in_place(file: NamedTempFile, path: &Path) -> io::Result<()> {
 /// name.
 pub(crate) fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let _uninterrupted = hold_off_interrupts();
-    let mut file = incoming(path)?;
+    let mut file = temporary_file_beside(path)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     rename(file, path)?;

@@ -15,6 +15,7 @@ use crate::packages::{ArchiveFile, Fetch, SourceError};
 use crate::project::session::Session;
 use crate::provider::{Dialect, Hash, Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
+use crate::system::Temporary;
 use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Number of providers that are mirrored at the same time.
@@ -32,14 +33,14 @@ pub(super) trait ProviderStore: Sync {
     fn find(&self, package: &PackageId) -> Result<FoundPackage>;
 
     /// Creates the file that a package is downloaded into.
-    fn temporary_file(&self, package: &PackageId) -> Result<NamedTempFile>;
+    fn temporary_file(&self, package: &PackageId) -> Result<Temporary<NamedTempFile>>;
 
     /// Stores a verified package, and returns what publishing needs. Clients do not see it before
     /// it is published.
     fn put(
         &self,
         package: &PackageId,
-        file: NamedTempFile,
+        file: Temporary<NamedTempFile>,
         digest: &PackageDigest,
     ) -> Result<Option<PushedPackage>>;
 

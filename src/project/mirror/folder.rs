@@ -28,8 +28,8 @@ use crate::packages::archive::{Limits, PackageDigest, PackageId, hash_zip_file};
 use crate::packages::oci::PushedPackage;
 use crate::project::session::Session;
 use crate::provider::{Dialect, Platform, ProviderAddress, Version};
-use crate::system::files;
 use crate::system::parallel::{self, WAITING_REQUESTS};
+use crate::system::{Temporary, files};
 
 pub(super) struct Folder<'a> {
     mirror: &'a MirrorDirectory<'a>,
@@ -218,7 +218,7 @@ impl ProviderStore for Folder<'_> {
         Ok(FoundPackage::Other)
     }
 
-    fn temporary_file(&self, package: &PackageId) -> Result<NamedTempFile> {
+    fn temporary_file(&self, package: &PackageId) -> Result<Temporary<NamedTempFile>> {
         self.created
             .get_or_init(|| self.mirror.create(&self.path))
             .clone()?;
@@ -229,7 +229,7 @@ impl ProviderStore for Folder<'_> {
     fn put(
         &self,
         package: &PackageId,
-        file: NamedTempFile,
+        file: Temporary<NamedTempFile>,
         _: &PackageDigest,
     ) -> Result<Option<PushedPackage>> {
         let path = self.path(package);

@@ -15,7 +15,7 @@ use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::oci::{Content, OciRegistries, ProviderTag, PushedPackage};
 use crate::project::session::Session;
 use crate::provider::{OciRepository, ProviderAddress, Version};
-use crate::system::{TemporaryDirectory, parallel};
+use crate::system::{Temporary, TemporaryDirectory, parallel};
 
 /// The repository of one provider.
 pub(super) struct MirrorRepository<'a> {
@@ -94,15 +94,16 @@ impl ProviderStore for MirrorRepository<'_> {
         })
     }
 
-    fn temporary_file(&self, package: &PackageId) -> Result<NamedTempFile> {
-        let file = NamedTempFile::new_in(self.directory.path());
+    fn temporary_file(&self, package: &PackageId) -> Result<Temporary<NamedTempFile>> {
+        // The directory is temporary, too.
+        let file = Temporary::make(|| NamedTempFile::new_in(self.directory.path()));
         Ok(file.map_err(|error| Diagnostic::io("create", &self.path(package), &error))?)
     }
 
     fn put(
         &self,
         package: &PackageId,
-        file: NamedTempFile,
+        file: Temporary<NamedTempFile>,
         digest: &PackageDigest,
     ) -> Result<Option<PushedPackage>> {
         self.tag(package)?

@@ -1,6 +1,8 @@
 //! A mirror of the fifty providers that lock files name most often, for root modules of both
 //! dialects.
 
+#[cfg(unix)]
+use std::process::Command;
 use std::time::Duration;
 
 use super::super::lock::lock_file;
@@ -97,6 +99,35 @@ fn a_second_run_downloads_nothing_and_a_tampered_file_is_replaced() {
         ),
         (50, 1)
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_interrupted_leaves_no_part_of_a_package() {
+    let (registry, environment, providers) = fleet();
+    for provider in &providers[9..] {
+        let slow = Fault::SlowBody {
+            pause: Duration::from_millis(500),
+        };
+        registry.fault(
+            &format!("*/{}", provider.packages["linux_amd64"].filename),
+            Times::Always,
+            slow,
+        );
+    }
+    let mut run = environment.command(MIRROR_ALL).spawn();
+    provlock_test::run_until(&mut run, || there(&environment, &providers) >= 9);
+    let process = run.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &process]).status();
+    assert!(sent.unwrap().success());
+    let status = provlock_test::wait(&mut run);
+    assert!(!status.success(), "the run was over before");
+    for provider in &providers {
+        for name in super::names(&environment, &format!("mirror/{}", provider.address)) {
+            assert!(!name.contains(".provlock-"), "{name} is left");
+        }
+    }
+    survived("a run that is killed", 1);
 }
 
 #[test]
