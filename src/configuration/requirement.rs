@@ -42,6 +42,9 @@ pub struct Requirements {
     /// Modules that the user's own modules call by absolute paths out of the repository. They are
     /// not read.
     pub(crate) outside_modules: Vec<OutsideModule>,
+    /// Texts in generated files that are not known, and on which no requirement depends unless they
+    /// end the expression around them.
+    pub(crate) generated_texts: Vec<UnknownCall>,
     /// Places of the state: none if it is in the default file, several if several units have one
     /// lock file.
     pub(crate) storages: Vec<StateStorage>,
@@ -291,6 +294,7 @@ impl Requirements {
         self.state = self.state.with(other.state);
         self.own_commits.extend(other.own_commits);
         self.outside_modules.extend(other.outside_modules);
+        self.generated_texts.extend(other.generated_texts);
         self.storages.extend(other.storages);
         self.unused_state.extend(other.unused_state);
         self

@@ -29,6 +29,8 @@ pub(super) struct CertainText {
     pub(super) text: String,
     /// Reasons why the file may require more than the text.
     pub(super) omitted: Vec<Arc<Unknown>>,
+    /// Reasons for the placeholders.
+    pub(super) placeholders: Vec<Arc<Unknown>>,
 }
 
 /// Returns the certain text of a file: all of it if no requirement depends on its unknown parts, or
@@ -70,12 +72,24 @@ pub(super) fn certain_text(contents: &Value, allowance: &Allowance) -> Result<Ce
             omitted.push(Arc::clone(reason));
         }
     }
+    // There may be very many, so that only their addresses are compared.
+    let mut seen: HashSet<_> = omitted.iter().map(Arc::as_ptr).collect();
+    let mut placeholders = Vec::new();
+    for (_, reason) in variants.iter().flat_map(|variant| &variant.holes) {
+        if seen.insert(Arc::as_ptr(reason)) {
+            placeholders.push(Arc::clone(reason));
+        }
+    }
     let text = if omitted.is_empty() {
         variants[0].text.clone()
     } else {
         text_of_common_parts(&parts_by_variant)
     };
-    Ok(CertainText { text, omitted })
+    Ok(CertainText {
+        text,
+        omitted,
+        placeholders,
+    })
 }
 
 /// Returns a text without unknown parts. An unknown part is an error.
@@ -83,6 +97,7 @@ fn fully_known_text(contents: &Value) -> Result<CertainText, Stop> {
     Ok(CertainText {
         text: contents.as_string()?.to_string(),
         omitted: Vec::new(),
+        placeholders: Vec::new(),
     })
 }
 

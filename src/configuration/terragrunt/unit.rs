@@ -93,6 +93,8 @@ pub(crate) struct GeneratedFile {
     pub contents: Result<String, Unknown>,
     /// Reasons why the file may have more than these contents.
     pub omitted: Vec<Unknown>,
+    /// Reasons for the placeholders.
+    pub placeholders: Vec<Unknown>,
     /// Effect on the file.
     pub action: Action,
     /// Location of the block.
@@ -444,10 +446,14 @@ fn generated_file(
     };
 
     let mut omitted = Vec::new();
+    let mut placeholders = Vec::new();
     let text = match certain_text(contents, allowance) {
         Ok(certain) => {
             for unknown in certain.omitted {
                 omitted.push(with_location(&unknown, block.location.as_ref()));
+            }
+            for unknown in certain.placeholders {
+                placeholders.push(with_location(&unknown, block.location.as_ref()));
             }
             Ok(certain.text)
         }
@@ -458,6 +464,7 @@ fn generated_file(
         path: PathBuf::from(&*path),
         contents: text,
         omitted,
+        placeholders,
         action,
         location: block.location.clone(),
     }))
@@ -529,6 +536,7 @@ fn backend_file(block: &Block) -> Result<Option<GeneratedFile>, Stop> {
         path: PathBuf::from(&*argument_of_generate(generate, "path")?),
         contents,
         omitted: Vec::new(),
+        placeholders: Vec::new(),
         action: action_if_exists(&argument_of_generate(generate, "if_exists")?)?,
         location: block.location.clone(),
     }))

@@ -240,6 +240,7 @@ impl TerragruntUnit {
             self.add_unknown_module(&mut requirements, location);
         }
         self.add_unknown_parts(&mut requirements, &unknown);
+        self.add_generated_texts(&mut requirements);
         for mut warning in module_errors {
             if warning.code != Code::OutsideRepository {
                 warning.severity = Severity::Warning;
@@ -265,6 +266,26 @@ impl TerragruntUnit {
             let text = lines.text_around(&location);
             let part = unknown_part(location, &unknown.reason, &text, &self.read.reads);
             requirements.unknown_calls.push(part);
+        }
+    }
+
+    /// Adds the texts in generated files that are not known.
+    fn add_generated_texts(&self, requirements: &mut Requirements) {
+        let mut lines = FileLines::default();
+        for generated in &self.read.generated {
+            for unknown in &generated.placeholders {
+                let Some(location) = &unknown.location else {
+                    continue;
+                };
+                let mut text = code_without_space(&location.file.text[location.span.clone()]);
+                // A variable of the environment has the location of the block.
+                if generated.location.as_ref() == Some(location) {
+                    text = lines.text_around(location);
+                }
+                let reads = UnitReads::default();
+                let part = unknown_part(location.clone(), &unknown.reason, &text, &reads);
+                requirements.generated_texts.push(part);
+            }
         }
     }
 

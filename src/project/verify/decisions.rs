@@ -51,6 +51,7 @@ pub(super) fn check_decisions(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
         notes.extend(check_calls(root, &before));
         if before.exists {
             notes.extend(check_storage(root, base, &before));
+            notes.extend(check_generated_texts(root, &before));
         }
     }
     notes
@@ -281,6 +282,18 @@ fn check_removed_calls(
         }
     }
     notes
+}
+
+/// Returns the decision about the first text in generated files that is not known: a value of the
+/// environment, for example, that ends the string around it may require any provider.
+fn check_generated_texts(
+    root: &AuditedRoot<'_>,
+    before: &RequirementsBefore,
+) -> Option<Diagnostic> {
+    let mut texts = root.declared.generated_texts.iter();
+    let new = texts.find(|text| !before.generated_texts.contains(&text.id()))?;
+    let message = "a generated file contains a text that is not known";
+    Some(decision_note(message.to_owned(), &new.location))
 }
 
 /// Place of a call. Calls in a generated file have one location, that of its block.

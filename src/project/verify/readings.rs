@@ -47,6 +47,8 @@ pub(super) struct RequirementsBefore {
     pub(super) state_storages: Vec<StateStorage>,
     /// Sources in commits of the user's own repository.
     pub(super) own_commits: Vec<OwnCommit>,
+    /// Texts in generated files that are not known.
+    pub(super) generated_texts: BTreeSet<PartId>,
     /// Hosts of all called packages and required providers, also of modules of other packages.
     pub(super) hosts: BTreeSet<String>,
     /// The files that were read for its units.
@@ -317,6 +319,9 @@ impl RequirementsBefore {
         }
         for call in &requirements.variable_calls {
             self.variable_calls.insert(call.id());
+        }
+        for text in &requirements.generated_texts {
+            self.generated_texts.insert(text.id());
         }
         for call in requirements.own_package_calls() {
             self.package_calls.insert(call.id());
