@@ -68,4 +68,5 @@ pub use requirers::Requirer;
 pub(crate) use root::{Inputs, ModulePath, RootFiles, RootSource};
 pub(crate) use state::State;
 pub(crate) use storage::{InitChange, STORES, StateStorage, StorageRole, role_in_storage};
+pub(crate) use variables::is_automatic;
 pub use variables::{InputVariables, VariableFlag};

@@ -1,6 +1,7 @@
 //! Origins of the values that choose modules.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use super::file_reads::FileReads;
 use super::fingerprint::Fingerprint;
@@ -15,6 +16,8 @@ pub(crate) struct Origin {
     pub(crate) withheld: Option<Unknown>,
     /// First input of the run. An input without a flag comes before one with a flag.
     pub(crate) input: Option<RunInput>,
+    /// Variables of the root module.
+    pub(crate) variables: BTreeSet<String>,
     /// Identity of the expression, and of the locals, variables and arguments of calls that it
     /// refers to.
     pub(crate) fingerprint: Fingerprint,
@@ -42,6 +45,7 @@ impl Origin {
         if !is_certain {
             self.input = other.input.or(self.input.take());
         }
+        self.variables.extend(other.variables);
         self.fingerprint.add(other.fingerprint);
         self.files.add(other.files);
     }
@@ -68,6 +72,11 @@ impl OriginTracker {
             input: Some(input),
             ..Origin::default()
         });
+    }
+
+    /// Adds a variable of the root module.
+    pub(super) fn add_variable(&self, name: &str) {
+        self.0.borrow_mut().variables.insert(name.to_owned());
     }
 
     /// Adds something that decides on the value ([`Fingerprint::mix`]).

@@ -268,6 +268,10 @@ impl<'a> Scope<'a> {
             return not_known(format!("there is no variable \"{name}\""), None);
         };
         self.origin().mix("variable", &variable.declaration());
+        // The dialect may be a guess, and only the value of a run decides.
+        if let Values::User(values) = self.values {
+            values.origin.add_variable(name);
+        }
         if self.dialect == Dialect::Terraform && !variable.is_const {
             let reason = format!(
                 "the variable \"{name}\" lacks `const = true`, which Terraform requires here"

@@ -2,7 +2,7 @@
 //! specifies it. The state decides on providers, too: `init` installs the providers of its
 //! resources.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -170,6 +170,8 @@ pub(crate) struct StateStorage {
     pub(crate) location: Option<Location>,
     /// Files on which unknown arguments depend.
     pub(crate) reads: FileReads,
+    /// Variables of the root module on which arguments depend, known or not.
+    pub(crate) variables: BTreeSet<String>,
 }
 
 /// Difference of the arguments that Terragrunt passes to `init`.
@@ -222,6 +224,7 @@ impl StateStorage {
             arguments,
             location,
             reads,
+            variables: BTreeSet::new(),
         }
     }
 

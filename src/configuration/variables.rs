@@ -273,7 +273,7 @@ fn flags_in(words: &[String]) -> Vec<VariableFlag> {
 const FIXED: [&str; 2] = ["terraform.tfvars", "terraform.tfvars.json"];
 
 /// Whether OpenTofu and Terraform load a file of values of this name automatically.
-pub(super) fn is_automatic(name: &str) -> bool {
+pub(crate) fn is_automatic(name: &str) -> bool {
     name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json") || FIXED.contains(&name)
 }
 

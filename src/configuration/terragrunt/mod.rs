@@ -15,6 +15,7 @@
 
 mod configuration;
 mod contents;
+mod environment_names;
 mod evaluation;
 mod extra_arguments;
 mod generated_units;
@@ -30,6 +31,7 @@ mod unit_reads;
 mod working_directory;
 
 pub(crate) use crate::hcl::evaluate::value::Unknown;
+pub(crate) use environment_names::{environment_names, may_read_environment};
 pub(crate) use evaluation::{MAX_FILE_SIZE, Repository};
 pub(crate) use extra_arguments::is_readonly;
 pub(crate) use generated_units::{GeneratedFrom, GeneratedUnit, GeneratedUnits};

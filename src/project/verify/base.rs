@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use super::deciding_names::DecidingNames;
 use super::moved_roots::RemovedRoots;
 use super::readings::{BaseReadings, RequirementsBefore};
 use crate::configuration::terragrunt;
@@ -74,6 +75,7 @@ pub(super) struct BaseFacts<'a> {
     altered_values: OnceLock<BTreeSet<PathBuf>>,
     /// Files that the change alters and that Terragrunt may read.
     altered_terragrunt_files: OnceLock<BTreeSet<PathBuf>>,
+    deciding_names: OnceLock<DecidingNames>,
 }
 
 impl<'a> Base<'a> {
@@ -204,6 +206,7 @@ impl<'a> BaseFacts<'a> {
             removed_roots: OnceLock::new(),
             altered_values: OnceLock::new(),
             altered_terragrunt_files: OnceLock::new(),
+            deciding_names: OnceLock::new(),
         }
     }
 
@@ -224,6 +227,13 @@ impl<'a> BaseFacts<'a> {
         RequestedHosts::new(self.known_hosts(settings), move |host| {
             readings.whole_base().hosts.contains(host)
         })
+    }
+
+    /// The names of variables on which something depends. All of the base is read for them, without
+    /// fetching anything.
+    pub(super) fn deciding_names(&self) -> &DecidingNames {
+        self.deciding_names
+            .get_or_init(|| DecidingNames::of_base(self.change, &self.unfetched))
     }
 
     /// The hosts in lock files and settings of the base.

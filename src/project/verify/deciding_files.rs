@@ -16,10 +16,11 @@ use super::copied_state;
 use super::deciding_kind::DecidingKind;
 use super::decisions::decision_note;
 use super::file_effect::{Effect, MAX_SEARCHED_SIZE, MAX_SIZE};
+use super::given_values;
 use super::local_repositories;
 use super::terragrunt_cache;
 use super::text_effect::{self, CLI_EFFECT, CLI_WORDS};
-use crate::configuration::{STORES, StateStorage, is_part_of_configuration};
+use crate::configuration::{STORES, StateStorage, is_automatic, is_part_of_configuration};
 use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::hcl::code_lines::{code_lines, code_without_space};
@@ -101,7 +102,23 @@ fn effect_of(
     if is_unread {
         return effect_if_unread(facts.change, path, kind);
     }
-    effect_of_contents(facts, &file)
+    effect_of_contents(facts, &file).or_else(|| effect_of_given_values(facts, &file))
+}
+
+/// The effect of a file that gives a value to a variable on which a source or a state depends. The
+/// files of Terragrunt, and values that are loaded automatically, are read.
+fn effect_of_given_values(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
+    let directory = file.path.parent()?;
+    let is_loaded = is_automatic(file_name(file.path)) && facts.change.has_configuration(directory);
+    let is_read = is_loaded || file.kind == DecidingKind::Test || file.is_of_terragrunt();
+    if is_read || file.is_unchanged() {
+        return None;
+    }
+    let names = facts.deciding_names();
+    if names.is_empty() {
+        return None;
+    }
+    given_values::effect(names, file)
 }
 
 /// The effect of a changed path that is too large to be read, or no file.

@@ -18,7 +18,7 @@ use crate::project::root_module::{MissingModules, OtherReading, RootModule};
 use crate::project::selection::SearchStart;
 use crate::project::session::Session;
 use crate::provider::{ConstraintList, Dialect, ProviderAddress};
-use crate::system::{OnceMap, parallel, walk};
+use crate::system::{OnceMap, Tree, parallel, walk};
 
 /// Number of names at the end of a path that the path of a module in the repository must have, too.
 const MIN_COMMON_NAMES: usize = 2;
@@ -80,6 +80,8 @@ pub(super) struct WholeBase {
     outside_modules: BTreeSet<PathBuf>,
     /// Paths of the repository on other machines.
     checkouts: BTreeSet<PathBuf>,
+    /// Variables of root modules on which sources, versions and places of states depend.
+    pub(super) variables: BTreeSet<String>,
 }
 
 impl BaseReadings {
@@ -107,6 +109,11 @@ impl BaseReadings {
         self.readings.get_or_compute(&head.canonical, || {
             Arc::new(self.read(head, moved_from).unwrap_or_default())
         })
+    }
+
+    /// The files of the base.
+    pub(super) fn tree(&self) -> &Tree {
+        self.session.tree()
     }
 
     /// The module in a directory of the base.
@@ -209,6 +216,7 @@ impl BaseReadings {
                 all.state_storages.extend(facts.state_storages);
                 all.unknown_calls.extend(facts.unknown_calls);
                 all.outside_modules.extend(facts.outside_modules);
+                all.variables.extend(facts.variables);
             }
             all.checkouts = self.checkouts(&all.outside_modules);
             all
@@ -232,8 +240,9 @@ impl BaseReadings {
             return Some(WholeBase {
                 publishers: own.publishers,
                 hosts: own.hosts,
-                state_storages: requirements.storages,
                 unknown_calls: unknown_calls.map(|call| call.fingerprint).collect(),
+                variables: deciding_variables(&requirements),
+                state_storages: requirements.storages,
                 outside_modules: paths_of(requirements.outside_modules),
                 checkouts: BTreeSet::new(),
             });
@@ -307,6 +316,21 @@ pub(super) fn has_module(modules: &ModuleCache, directory: &Path) -> bool {
 
 fn paths_of(modules: Vec<OutsideModule>) -> BTreeSet<PathBuf> {
     modules.into_iter().map(|module| module.path).collect()
+}
+
+/// The variables of a root module on which sources, versions and places of states depend.
+fn deciding_variables(requirements: &Requirements) -> BTreeSet<String> {
+    let mut variables = BTreeSet::new();
+    for call in &requirements.variable_calls {
+        variables.extend(call.origin.variables.iter().cloned());
+    }
+    for call in &requirements.unknown_calls {
+        variables.extend(call.origin.variables.iter().cloned());
+    }
+    for storage in &requirements.storages {
+        variables.extend(storage.variables.iter().cloned());
+    }
+    variables
 }
 
 impl RequirementsBefore {

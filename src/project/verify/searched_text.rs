@@ -131,16 +131,17 @@ pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
 /// of GitHub, which are programs of their own. A comment stays if it is none for the tool that gets
 /// it, as in a folded text of YAML.
 pub(super) fn effective_lines(text: &str) -> Vec<&str> {
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        let line = line.trim();
-        let is_comment = line.starts_with('#') && !passes_to_init("", line);
-        if line.is_empty() || is_comment {
-            continue;
-        }
-        lines.push(without_action_version(line));
+    text.lines().filter_map(effective_line).collect()
+}
+
+/// The line without white space around it, if it is one of these.
+pub(super) fn effective_line(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let is_comment = line.starts_with('#') && !passes_to_init("", line);
+    if line.is_empty() || is_comment {
+        return None;
     }
-    lines
+    Some(without_action_version(line))
 }
 
 /// A line such as `- uses: actions/checkout@v4`, without the version.
@@ -163,11 +164,33 @@ pub(super) fn passes_to_init(name: &str, text: &str) -> bool {
     if has_argument || has_variable(text) || is_upgraded(text) {
         return true;
     }
+    if ignores_case(name, text) && has_variable(&text.to_ascii_uppercase()) {
+        return true;
+    }
     let lower = text.to_ascii_lowercase();
     if URL_REPLACEMENTS.iter().any(|word| lower.contains(word)) {
         return true;
     }
     runs_tool(name, &lower) && (selects_workspace(text) || selects_home(text))
+}
+
+/// Whether the shell of a text may ignore the case of names of variables, as Windows does.
+pub(super) fn ignores_case(name: &str, text: &str) -> bool {
+    const SCRIPTS: [&str; 4] = [".bat", ".cmd", ".ps1", ".psm1"];
+    // Of PowerShell: `$env:TF_DATA_DIR`, `Set-Item Env:TF_DATA_DIR`.
+    const WORDS: [&str; 5] = [
+        "$env:",
+        "${env:",
+        "environmentvariable(",
+        "item env:",
+        "path env:",
+    ];
+    let lower_name = name.to_ascii_lowercase();
+    if SCRIPTS.iter().any(|end| lower_name.ends_with(end)) {
+        return true;
+    }
+    let lower = text.to_ascii_lowercase();
+    WORDS.iter().any(|word| lower.contains(word))
 }
 
 /// Whether a text, in lower case, has the name of a tool, or of a program that runs one.
