@@ -27,7 +27,7 @@ pub(crate) struct FileReads {
     /// relative. A template may read further files.
     pub(crate) templates: BTreeMap<PathBuf, Vec<PathBuf>>,
     /// Ends of paths that are not known to the start: `.yaml`, or `/a.yaml` for a whole name.
-    pub(crate) ends: BTreeSet<String>,
+    pub(crate) path_ends: BTreeSet<String>,
     /// Whether there is a path whose end is not known either.
     pub(crate) has_computed_path: bool,
     /// Directories of other units of Terragrunt whose outputs it depends on.
@@ -94,7 +94,7 @@ impl FileReads {
     pub(super) fn add(&mut self, other: Self) {
         self.paths.extend(other.paths);
         self.templates.extend(other.templates);
-        self.ends.extend(other.ends);
+        self.path_ends.extend(other.path_ends);
         self.has_computed_path |= other.has_computed_path;
         self.outputs.extend(other.outputs);
         self.reads_unknown_outputs |= other.reads_unknown_outputs;
@@ -104,7 +104,7 @@ impl FileReads {
     /// The same without the known paths.
     pub(super) fn uncertain(&self) -> Self {
         Self {
-            ends: self.ends.clone(),
+            path_ends: self.path_ends.clone(),
             has_computed_path: self.has_computed_path,
             ..Self::default()
         }
@@ -131,7 +131,7 @@ impl FileReads {
     /// that of a file of the job.
     fn add_computed(&mut self, argument: &Expression, value: &Value, evaluate: &Evaluate<'_>) {
         match end_of(value).or_else(|| searched_name(argument, evaluate)) {
-            Some(end) => _ = self.ends.insert(end),
+            Some(end) => _ = self.path_ends.insert(end),
             None => self.has_computed_path |= !is_call_of(argument, "get_env"),
         }
     }
@@ -144,7 +144,7 @@ impl FileReads {
         for argument in arguments {
             let Ok(text) = argument.as_string() else {
                 match end_of(argument) {
-                    Some(end) => _ = self.ends.insert(end),
+                    Some(end) => _ = self.path_ends.insert(end),
                     // Environment variables are usual arguments.
                     None => self.has_computed_path |= !is_command_known,
                 }
@@ -165,12 +165,12 @@ impl FileReads {
                 self.add_argument(word, directories);
                 let name = word.rsplit('/').next().unwrap_or(word);
                 if is_elsewhere && !name.is_empty() {
-                    self.ends.insert(format!("/{name}"));
+                    self.path_ends.insert(format!("/{name}"));
                 }
             }
         }
         for name in files_without_argument(&texts) {
-            self.ends.insert(format!("/{name}"));
+            self.path_ends.insert(format!("/{name}"));
         }
     }
 }
@@ -373,7 +373,7 @@ mod tests {
             ),
         ] {
             let reads = reads_of(text);
-            assert_eq!(reads.ends, [end.to_owned()].into(), "{text}");
+            assert_eq!(reads.path_ends, [end.to_owned()].into(), "{text}");
             assert!(!reads.has_computed_path, "{text}");
         }
         for text in [
@@ -407,11 +407,11 @@ mod tests {
         ] {
             let reads = reads_of(text);
             assert!(reads.paths.contains(Path::new("live/version.sh")), "{text}");
-            assert_eq!(reads.ends, BTreeSet::new(), "{text}");
+            assert_eq!(reads.path_ends, BTreeSet::new(), "{text}");
             assert!(!reads.has_computed_path, "{text}");
         }
         let reads = reads_of(r#"run_cmd("sh", "-c", "cd x && cat VERSION")"#);
-        assert!(reads.ends.contains("/VERSION"));
+        assert!(reads.path_ends.contains("/VERSION"));
         assert!(reads_of("run_cmd(unknown)").has_computed_path);
     }
 }

@@ -198,6 +198,25 @@ impl<'a> Scope<'a> {
         expression: &Expression,
         written: &Attribute,
     ) -> Result<Value, Stop> {
+        let roots = self.values_of_references(expression)?;
+        let evaluator = Evaluator {
+            location_of: &|part| Some(written.location_of(part)),
+            ..Evaluator::new(self.allowance, &roots)
+        };
+        let files = FileReads::of(
+            expression,
+            &|argument: &Expression| evaluator.evaluate(argument),
+            self.directories(),
+        );
+        self.origin().add_files(files);
+        Ok(evaluator.evaluate(expression))
+    }
+
+    /// The values to which an expression refers, by the roots of their names: `var`, `local`.
+    fn values_of_references(
+        &self,
+        expression: &Expression,
+    ) -> Result<BTreeMap<String, Value>, Stop> {
         let mut members_by_root: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
         let mut roots = BTreeMap::new();
         for (root, name) in References::of(expression).names {
@@ -219,15 +238,7 @@ impl<'a> Scope<'a> {
         for (root, members) in members_by_root {
             roots.insert(root, Value::object(members)?);
         }
-        let location_of = |part| Some(written.location_of(part));
-        let evaluator = Evaluator {
-            location_of: &location_of,
-            ..Evaluator::new(self.allowance, &roots)
-        };
-        let evaluate = |argument: &Expression| evaluator.evaluate(argument);
-        let files = FileReads::of(expression, &evaluate, self.directories());
-        self.origin().add_files(files);
-        Ok(evaluator.evaluate(expression))
+        Ok(roots)
     }
 
     /// Returns the value of a variable or a local, which `evaluate` is called for only once. The

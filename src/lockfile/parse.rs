@@ -155,6 +155,13 @@ fn read_lock_file<T: EntryKind>(
     reader
 }
 
+/// The parts of the attributes of an entry, each at the index of its rule.
+struct SplitAttributes<'a> {
+    layouts: PerAttribute<AttributeLayout>,
+    locations: PerAttribute<Location>,
+    values: PerAttribute<Text<'a>>,
+}
+
 /// Collects the entries of a file and its problems.
 struct Reader<T: EntryKind> {
     problems: Problems,
@@ -469,17 +476,11 @@ impl<T: EntryKind> Reader<T> {
                 located_hashes.extend(self.read_hash(text));
             }
         }
-        // The entry has the values by themselves, and each index is that of a rule.
-        let mut layouts = PerAttribute::default();
-        let mut locations = PerAttribute::default();
-        let mut values = PerAttribute::default();
-        for (index, attribute) in attributes.into_iter().enumerate() {
-            if let Some(Attribute { layout, value }) = attribute {
-                locations[index] = Some(self.problems.location(layout.value.clone()));
-                layouts[index] = Some(layout);
-                values[index] = value;
-            }
-        }
+        let SplitAttributes {
+            layouts,
+            locations,
+            values,
+        } = self.split_attributes(attributes);
         let hashes = located_hashes
             .iter()
             .map(|(hash, _)| hash.clone())
@@ -503,6 +504,27 @@ impl<T: EntryKind> Reader<T> {
             },
         });
         Some(self.entries.len() - 1)
+    }
+
+    /// Parts attributes, each at the index of its rule.
+    fn split_attributes<'a>(
+        &self,
+        attributes: PerAttribute<Attribute<Option<Text<'a>>>>,
+    ) -> SplitAttributes<'a> {
+        let mut split = SplitAttributes {
+            layouts: PerAttribute::default(),
+            locations: PerAttribute::default(),
+            values: PerAttribute::default(),
+        };
+        for (index, attribute) in attributes.into_iter().enumerate() {
+            if let Some(Attribute { layout, value }) = attribute {
+                let location = self.problems.location(layout.value.clone());
+                split.locations[index] = Some(location);
+                split.layouts[index] = Some(layout);
+                split.values[index] = value;
+            }
+        }
+        split
     }
 
     /// The label of a block, which must have one.

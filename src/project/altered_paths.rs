@@ -37,7 +37,7 @@ impl ReviewedChange {
 
     /// Whether the change may alter a file whose path ends like this: in the whole name `a.yaml`
     /// for `/a.yaml`, or else in a text.
-    pub(super) fn may_alter_end(&self, end: &str) -> bool {
+    pub(super) fn may_alter_path_ending_in(&self, end: &str) -> bool {
         let mut paths = self.changed_paths().into_iter();
         !self.submodules.is_empty()
             || match end.strip_prefix('/') {

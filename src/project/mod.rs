@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 pub use coverage::{Coverage, DirectoryKind, RootStatus};
 pub use event::{Event, LockedRootModule, Observer, Report, RootOutcome};
-pub use inventory::bill_of_materials::{Material, Materials, Requiring};
+pub use inventory::bill_of_materials::{Material, Materials};
 pub use inventory::{Inventory, LockedVersions};
 pub use locking::merge::Resolved;
 pub use locking::repair::RepairedRoot;

@@ -161,16 +161,17 @@ impl ProviderAddress {
     /// the dialect's default host.
     pub fn parse(text: &str, dialect: Dialect) -> Result<Self, AddressError> {
         let default_host = Hostname::default_of(dialect);
-        let mut parts = text.split('/');
-        let (hostname, namespace, name) =
-            match (parts.next(), parts.next(), parts.next(), parts.next()) {
-                (Some(name), None, ..) => (default_host.clone(), "hashicorp", name),
-                (Some(namespace), Some(name), None, _) => (default_host.clone(), namespace, name),
-                (Some(host), Some(namespace), Some(name), None) => {
-                    (Hostname::parse(host)?, namespace, name)
-                }
-                _ => return Err(AddressError::Shape),
-            };
+        let parts: Vec<_> = text.split('/').take(4).collect();
+        let mut hostname = default_host.clone();
+        let [namespace, name] = match parts[..] {
+            [name] => ["hashicorp", name],
+            [namespace, name] => [namespace, name],
+            [host, namespace, name] => {
+                hostname = Hostname::parse(host)?;
+                [namespace, name]
+            }
+            _ => return Err(AddressError::Shape),
+        };
         if namespace.is_empty() || name.is_empty() {
             return Err(AddressError::Shape);
         }

@@ -195,7 +195,7 @@ impl Constraint {
         let numbers = if operator == "~>" {
             written
         } else {
-            three_numbers(written)
+            without_further_zeros(written)
         };
         let mut constraint = Self::parse(&format!("{operator}{numbers}"))?;
         // Both tools ignore build metadata when they compare versions of modules.
@@ -210,7 +210,7 @@ impl Constraint {
 }
 
 /// Removes further numbers of a module's version if all of them are zero: `1.0.0.0` is `1.0.0`.
-fn three_numbers(version: &str) -> &str {
+fn without_further_zeros(version: &str) -> &str {
     let end = version.find(['-', '+']).unwrap_or(version.len());
     let Some((third, _)) = version[..end].match_indices('.').nth(2) else {
         return version;

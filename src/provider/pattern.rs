@@ -44,9 +44,9 @@ impl ProviderPattern {
     /// Reads a pattern.
     pub fn parse(text: &str, dialect: Dialect) -> Result<Self, PatternError> {
         let parts: Vec<_> = text.split('/').collect();
-        let (host, namespace, name) = match parts[..] {
-            [namespace, name] => (dialect.default_host_name(), namespace, name),
-            [host, namespace, name] => (host, namespace, name),
+        let [host, namespace, name] = match parts[..] {
+            [namespace, name] => [dialect.default_host_name(), namespace, name],
+            [host, namespace, name] => [host, namespace, name],
             _ => return Err(PatternError::Shape),
         };
         // As in the CLI configuration, only wildcards may follow a wildcard.

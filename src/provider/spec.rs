@@ -68,19 +68,19 @@ impl ProviderSpec {
         known: impl IntoIterator<Item = &'a ProviderAddress>,
     ) -> NamedProvider<'a> {
         let resolved = self.resolve(dialect);
-        let mut short = Vec::new();
+        let mut short_for = Vec::new();
         for address in known {
             if *address == resolved {
                 return NamedProvider::One(address);
             }
-            if self.is_short_for(address) && !short.contains(&address) {
-                short.push(address);
+            if self.is_short_for(address) && !short_for.contains(&address) {
+                short_for.push(address);
             }
         }
-        match short[..] {
+        match short_for[..] {
             [] => NamedProvider::Unknown,
             [address] => NamedProvider::One(address),
-            _ => NamedProvider::Ambiguous(short),
+            _ => NamedProvider::Ambiguous(short_for),
         }
     }
 

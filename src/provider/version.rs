@@ -128,8 +128,8 @@ impl Version {
             numbers_written += 1;
         }
         let [major, minor, patch] = parsed;
-        let prerelease = identifiers(prerelease)?;
-        let metadata = identifiers(metadata)?;
+        let prerelease = parse_identifiers(prerelease)?;
+        let metadata = parse_identifiers(metadata)?;
         Ok((
             Self {
                 major,
@@ -188,7 +188,8 @@ fn cmp_identifiers(a: &str, b: &str) -> Ordering {
     }
 }
 
-fn identifiers(text: &str) -> Result<Identifiers, VersionError> {
+/// Parses the parts of a prerelease or of metadata.
+fn parse_identifiers(text: &str) -> Result<Identifiers, VersionError> {
     Identifiers::new(text).map_err(|_| VersionError::BadSuffix(text.to_owned()))
 }
 

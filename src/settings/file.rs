@@ -156,21 +156,20 @@ impl Settings {
         rules.source = Some(Arc::clone(source));
         // Paths in the file are relative to its directory.
         let base = path.parent().map(Path::to_owned).unwrap_or_default();
-        let cache = cache.map(
-            |SharedCacheTable {
-                 shared,
-                 trusted_keys,
-             }| {
-                let location = Location::new(source, shared.span());
-                CacheTable {
-                    shared: SharedCache {
-                        repository: shared.into_inner(),
-                        trusted_keys,
-                    },
-                    location,
-                }
-            },
-        );
+        let mut cache_table = None;
+        if let Some(table) = cache {
+            let SharedCacheTable {
+                shared,
+                trusted_keys,
+            } = table;
+            cache_table = Some(CacheTable {
+                location: Location::new(source, shared.span()),
+                shared: SharedCache {
+                    repository: shared.into_inner(),
+                    trusted_keys,
+                },
+            });
+        }
         let settings = Self {
             verify: vec![verify.into_file_levels(&rules, base.clone(), source, &mut errors)],
             dialect,
@@ -181,7 +180,7 @@ impl Settings {
             modules_mirror: modules.mirror.map(|mirror| base.join(mirror)),
             roots: vec![RootFilter { base, ..roots }],
             policy: Policy { rules: vec![rules] },
-            cache,
+            cache: cache_table,
             paths: vec![path],
             of_other_users: Vec::new(),
         };
@@ -195,7 +194,7 @@ fn platforms_without_package(
     source: &Arc<SourceFile>,
     errors: &mut Diagnostics,
 ) -> WithoutPlatforms {
-    let mut missing = WithoutPlatforms::default();
+    let mut without_package = WithoutPlatforms::default();
     for (name, platforms) in table {
         let text = name.get_ref();
         let provider = match ProviderSpec::from_str(text) {
@@ -216,13 +215,13 @@ fn platforms_without_package(
             let message = "list at least one platform, or omit the provider";
             errors.push(invalid(source, name.span(), message));
         }
-        missing.extend(platforms.into_iter().map(|platform| MissingPlatform {
+        without_package.extend(platforms.into_iter().map(|platform| MissingPlatform {
             provider: provider.clone(),
             location: Location::new(source, platform.span()),
             platform: platform.into_inner().0,
         }));
     }
-    missing
+    without_package
 }
 
 fn invalid(source: &Arc<SourceFile>, span: Range<usize>, message: impl Into<String>) -> Diagnostic {

@@ -19,7 +19,7 @@ use crate::provider::{
 };
 
 /// Words at the position of a rule.
-const FOR_IT: &str = "this rule is for it";
+const LABEL_OF_RULE: &str = "this rule is for it";
 
 /// Policy of a project: it allows a provider if all settings files do. An additional file can only
 /// forbid more. The default allows everything.
@@ -454,28 +454,29 @@ impl Rules {
         errors
     }
 
-    /// Returns the reasons why the file does not allow a release with the authentication `found`.
+    /// Returns the reasons why the file does not allow a release with this authentication.
     fn against_signature(
         &self,
         address: &ProviderAddress,
         dialect: Dialect,
         release: &str,
-        found: &Authentication,
+        authentication: &Authentication,
     ) -> Vec<Diagnostic> {
         let mut errors = Vec::new();
-        if self.require_signed && !matches!(found, Authentication::Signed { .. }) {
-            let message =
-                format!("the policy requires a signature, and {release} has none ({found})");
+        if self.require_signed && !matches!(authentication, Authentication::Signed { .. }) {
+            let message = format!(
+                "the policy requires a signature, and {release} has none ({authentication})"
+            );
             let help =
                 "use another provider, or ask its author to publish a signing key in the registry";
             errors.push(Diagnostic::error(Code::UnsignedProvider, message).help(help));
         }
         let trusting: Vec<_> = self.trusting(address, dialect).collect();
         // A release must meet only one of several rules.
-        let is_accepted = trusting.iter().any(|rule| rule.accepts(found));
+        let is_accepted = trusting.iter().any(|rule| rule.accepts(authentication));
         if !is_accepted && let Some(rule) = trusting.first() {
             let location = self.location(&rule.providers);
-            errors.push(not_trusted(release, found).at_each(&location, FOR_IT));
+            errors.push(not_trusted(release, authentication).at_each(&location, LABEL_OF_RULE));
         }
         errors
     }
@@ -533,7 +534,7 @@ impl Rules {
         if let Some(reason) = &rule.reason {
             let _ = write!(message, ": {reason}");
         }
-        Diagnostic::error(code, message).at_each(&self.location(&rule.providers), FOR_IT)
+        Diagnostic::error(code, message).at_each(&self.location(&rule.providers), LABEL_OF_RULE)
     }
 }
 

@@ -71,7 +71,7 @@ impl SettingsFiles<'_> {
     ///
     /// # Errors
     /// They cannot be read, either. Only the reasons in the working tree can be mended there.
-    fn repaired(
+    fn read_repaired(
         &self,
         directory: &Path,
         unusable: Diagnostics,
@@ -105,7 +105,7 @@ impl SettingsFiles<'_> {
 /// module.
 #[derive(Debug, Default)]
 pub struct SettingsAbove {
-    found: OnceMap<(PathBuf, Option<u32>), Result<Settings>>,
+    by_directory: OnceMap<(PathBuf, Option<u32>), Result<Settings>>,
 }
 
 /// The users to whom a file belongs: the owner of the file and, if it is a link, of the link. Empty
@@ -220,7 +220,7 @@ impl Settings {
         {
             let key = (parent.to_owned(), owner);
             inherited = above
-                .found
+                .by_directory
                 .get_or_compute(&key, || Self::find_for(owner, parent, files, above, shown))?;
         }
         let own = match own {
@@ -243,7 +243,7 @@ impl Settings {
         let error = not_topmost(table, &shown(topmost));
         // The base has a file that cannot be used. A change that repairs it must not fail because
         // of it.
-        match files.repaired(directory, error.clone().into(), shown)? {
+        match files.read_repaired(directory, error.clone().into(), shown)? {
             OwnSettings::Read(repaired) if repaired.cache.is_none() => {
                 Ok(repaired.with_inherited(inherited))
             }
@@ -272,7 +272,8 @@ impl Settings {
         }
         match OwnSettings::parse(&path, files.read(&path), shown) {
             Ok(settings) => Ok(settings),
-            Err(errors) => files.repaired(directory, errors, shown),
+            // A change under review may repair a file that the base has broken.
+            Err(errors) => files.read_repaired(directory, errors, shown),
         }
     }
 

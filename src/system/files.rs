@@ -115,7 +115,7 @@ pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
 }
 
 /// Joins a relative path to a directory and removes `.` and `..` by the text alone, as OpenTofu
-/// does with Go's `filepath.Join`; The result is `.` if nothing else is left.
+/// does with Go's `filepath.Join`. The result is `.` if nothing else is left.
 pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
     let mut joined = PathBuf::new();
     for component in directory.join(relative).components() {
@@ -258,7 +258,8 @@ impl<'a> Reserved<'a> {
         Ok(Self { path, target, lock })
     }
 
-    /// [`write()`] for a caller that holds off interrupts.
+    /// Replaces the file, or creates it if there is no `expected_old`, as [`write()`] does. The
+    /// caller holds off interrupts.
     pub(crate) fn replace(
         &self,
         expected_old: Option<&[u8]>,
@@ -464,7 +465,7 @@ fn restore_after_error(written: &[&FileChange], error: WriteError) -> WriteError
     for FileChange { path, old, new } in written {
         let is_restored = match old {
             Some(content) => replace(path, Some(new), content).is_ok(),
-            // There was no file.
+            // There was no file, and the new one stays.
             None => false,
         };
         if !is_restored {

@@ -361,7 +361,7 @@ impl Overlay {
                 _ => &mut above_present,
             };
             for directory in path.ancestors().skip(1) {
-                // The directories further up are there, too.
+                // The directories further up are in the set, too.
                 if !above.insert(directory.to_owned()) {
                     break;
                 }
@@ -509,6 +509,7 @@ impl Overlay {
             return Ok(Node::Directory);
         }
         let kind = kind?;
+        // The revision has nothing in it, and git does not know empty directories.
         if kind == Kind::Directory && self.is_added(path) {
             return Err(ErrorKind::NotFound.into());
         }
@@ -549,10 +550,11 @@ impl Overlay {
         if found.node.kind() != Kind::Directory {
             return Err(ErrorKind::NotADirectory.into());
         }
-        let mut on_disk = BTreeMap::new();
+        // The kind that each name has on disk; an error for names that only the revision has.
+        let mut kinds_on_disk = BTreeMap::new();
         if let Node::Work(_) = found.node {
             for entry in entries_on_disk(directory)? {
-                on_disk.insert(entry.name, Ok(entry.kind));
+                kinds_on_disk.insert(entry.name, Ok(entry.kind));
             }
         }
         for (path, replaced) in self.below(directory) {
@@ -561,13 +563,13 @@ impl Overlay {
             }
             let below = path.strip_prefix(directory).unwrap_or(path);
             if let Some(name) = below.iter().next() {
-                on_disk
+                kinds_on_disk
                     .entry(name.to_owned())
                     .or_insert_with(|| Err(ErrorKind::NotFound.into()));
             }
         }
         let mut entries = Vec::new();
-        for (name, kind) in on_disk {
+        for (name, kind) in kinds_on_disk {
             // A file that only the work tree has is no entry.
             if let Ok(node) = self.node(&directory.join(&name), || kind) {
                 let kind = node.kind();

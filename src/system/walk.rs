@@ -160,6 +160,7 @@ pub(crate) fn is_ignored(tree: &Tree, directory: &Path) -> bool {
         {
             return true;
         }
+        // The directory is not listed: each of its files with rules is tried.
         rules = ignored.rules_of(directory, rules.take(), |_| true);
     }
     false

@@ -343,17 +343,20 @@ fn storage_of(configuration: &Configuration, reads: &UnitReads) -> Option<StateS
     let arguments: Vec<&Value> = configuration.init_arguments.values().collect();
     let storage = match &configuration.remote_state {
         Some(block) => {
-            let reads_of =
-                |unknown: &Unknown| reads_of_unknown(reads, unknown, block.location.as_ref());
-            StateStorage::of_remote_state(&block.members, block.location.clone(), &reads_of)
+            let location = block.location.as_ref();
+            StateStorage::of_remote_state(&block.members, location.cloned(), &|unknown| {
+                reads_of_unknown(reads, unknown, location)
+            })
         }
         None if arguments.is_empty() => return None,
         None => StateStorage::default(),
     };
+    // Arguments of init are in the block `terraform`.
     let block = configuration.terraform.as_ref();
     let location = block.and_then(|block| block.location.as_ref());
-    let reads_of = |unknown: &Unknown| reads_of_unknown(reads, unknown, location);
-    Some(storage.with_arguments_of_init(&arguments, &reads_of))
+    Some(storage.with_arguments_of_init(&arguments, &|unknown| {
+        reads_of_unknown(reads, unknown, location)
+    }))
 }
 
 /// The files on which an unknown value in a block depends.

@@ -44,8 +44,6 @@ pub(super) struct ForNames<'a> {
     pub(super) value: &'a Decorated<Ident>,
 }
 
-pub(super) type Enclosing<'a> = Option<&'a Scope<'a>>;
-
 /// Returns the value of an expression without variables and functions, or the reason why it is
 /// unknown. `text` is the text that was parsed.
 pub(crate) fn constant(expression: &Expression, text: &str) -> Result<Value, String> {
@@ -92,7 +90,7 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates an expression in the scope of the `for` expressions around it.
-    pub(super) fn evaluate_in(&self, expression: &Expression, scope: Enclosing) -> Value {
+    pub(super) fn evaluate_in(&self, expression: &Expression, scope: Option<&Scope<'_>>) -> Value {
         match self
             .allowance
             .nested(|| self.evaluate_by_kind(expression, scope))
@@ -105,7 +103,11 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates an expression by its kind.
-    fn evaluate_by_kind(&self, expression: &Expression, scope: Enclosing) -> Result<Value, Stop> {
+    fn evaluate_by_kind(
+        &self,
+        expression: &Expression,
+        scope: Option<&Scope<'_>>,
+    ) -> Result<Value, Stop> {
         match expression {
             Expression::Null(_) => Ok(Value::Null),
             Expression::Bool(value) => Ok(Value::Bool(*value.value())),
@@ -142,7 +144,11 @@ impl Evaluator<'_> {
     }
 
     /// The value of a variable, of the innermost `for` that has it.
-    fn value_of_variable(&self, name: &Ident, mut scope: Enclosing) -> Result<Value, Stop> {
+    fn value_of_variable(
+        &self,
+        name: &Ident,
+        mut scope: Option<&Scope<'_>>,
+    ) -> Result<Value, Stop> {
         while let Some(innermost) = scope {
             if innermost.name == name.as_str() {
                 return Ok(innermost.value.clone());
@@ -161,7 +167,7 @@ impl Evaluator<'_> {
     fn evaluate_unless_it_fails(
         &self,
         expression: &Expression,
-        scope: Enclosing,
+        scope: Option<&Scope<'_>>,
     ) -> Result<Value, Stop> {
         let value = self.evaluate_in(expression, scope);
         value.ensure_not_failed().map(|()| value)
@@ -173,7 +179,7 @@ impl Evaluator<'_> {
     fn evaluate_conditional(
         &self,
         conditional: &Conditional,
-        scope: Enclosing,
+        scope: Option<&Scope<'_>>,
     ) -> Result<Value, Stop> {
         let mut chosen_branch = &conditional.true_expr;
         let mut other_branch = &conditional.false_expr;
@@ -223,7 +229,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn evaluate_array(&self, array: &Array, scope: Enclosing) -> Result<Value, Stop> {
+    fn evaluate_array(&self, array: &Array, scope: Option<&Scope<'_>>) -> Result<Value, Stop> {
         let mut items = Vec::with_capacity(array.len());
         for item in array {
             items.push(self.evaluate_unless_it_fails(item, scope)?);
@@ -231,7 +237,7 @@ impl Evaluator<'_> {
         Value::list(items)
     }
 
-    fn evaluate_object(&self, object: &Object, scope: Enclosing) -> Result<Value, Stop> {
+    fn evaluate_object(&self, object: &Object, scope: Option<&Scope<'_>>) -> Result<Value, Stop> {
         // The members of an object take more memory than its expressions.
         self.allowance.spend_steps(4 + 4 * object.len())?;
         let mut members = Members::new();
@@ -248,7 +254,7 @@ impl Evaluator<'_> {
     }
 
     /// Calls a function with evaluated arguments.
-    fn call_function(&self, call: &FuncCall, scope: Enclosing) -> Result<Value, Stop> {
+    fn call_function(&self, call: &FuncCall, scope: Option<&Scope<'_>>) -> Result<Value, Stop> {
         let namespace = call.name.namespace.as_slice();
         let is_core = matches!(namespace, [core] if core.as_str() == "core");
         if !namespace.is_empty() && !is_core {
@@ -293,7 +299,11 @@ impl Evaluator<'_> {
         Ok(value)
     }
 
-    fn evaluate_traversal(&self, traversal: &Traversal, scope: Enclosing) -> Result<Value, Stop> {
+    fn evaluate_traversal(
+        &self,
+        traversal: &Traversal,
+        scope: Option<&Scope<'_>>,
+    ) -> Result<Value, Stop> {
         if matches!(&traversal.expr, Expression::Number(number) if text_of(number).starts_with('-'))
         {
             // To the language the sign belongs to the whole of `-1[0]`.
@@ -312,7 +322,7 @@ impl Evaluator<'_> {
         &self,
         mut value: Value,
         operators: &[Decorated<TraversalOperator>],
-        scope: Enclosing,
+        scope: Option<&Scope<'_>>,
     ) -> Result<Value, Stop> {
         for (at, operator) in operators.iter().enumerate() {
             let rest = &operators[at + 1..];
@@ -357,7 +367,7 @@ impl Evaluator<'_> {
         &self,
         value: &Value,
         operators: &[Decorated<TraversalOperator>],
-        scope: Enclosing,
+        scope: Option<&Scope<'_>>,
     ) -> Result<Value, Stop> {
         // Of null, a splat makes an empty list, and of any other single value a list of one.
         let items = match value.known_except_items()? {
@@ -377,7 +387,7 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates `[for …]` and `{for …}`. With `...`, items with the same key become a list.
-    fn evaluate_for(&self, expression: &ForExpr, scope: Enclosing) -> Result<Value, Stop> {
+    fn evaluate_for(&self, expression: &ForExpr, scope: Option<&Scope<'_>>) -> Result<Value, Stop> {
         let intro = &expression.intro;
         let names = ForNames {
             key: intro.key_var.as_ref(),
@@ -427,8 +437,8 @@ impl Evaluator<'_> {
         &self,
         names: ForNames<'_>,
         collection: &Expression,
-        scope: Enclosing,
-        mut step: impl FnMut(Enclosing) -> Result<(), Stop>,
+        scope: Option<&Scope<'_>>,
+        mut step: impl FnMut(Option<&Scope<'_>>) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let collection = self.evaluate_in(collection, scope);
         let mut items = Vec::new();

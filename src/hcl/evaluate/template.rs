@@ -8,7 +8,7 @@ use hcl_edit::template::{
     Directive, Element, ForDirective, HeredocTemplate, IfDirective, Strip, Template,
 };
 
-use super::expression::{Enclosing, Evaluator, ForNames};
+use super::expression::{Evaluator, ForNames, Scope};
 use super::value::{Piece, Stop, Value};
 use crate::hcl::parse;
 
@@ -50,7 +50,7 @@ impl Evaluator<'_> {
     pub(super) fn evaluate_quoted(
         &self,
         template: &Template,
-        scope: Enclosing,
+        scope: Option<&Scope<'_>>,
     ) -> Result<Value, Stop> {
         match template.as_single_element() {
             Some(Element::Interpolation(interpolation)) => {
@@ -65,7 +65,7 @@ impl Evaluator<'_> {
     pub(super) fn evaluate_heredoc(
         &self,
         heredoc: &HeredocTemplate,
-        scope: Enclosing,
+        scope: Option<&Scope<'_>>,
     ) -> Result<Value, Stop> {
         let span = heredoc.span().unwrap_or_default();
         let location = (self.location_of)(span.clone());
@@ -99,7 +99,7 @@ impl Evaluator<'_> {
         &self,
         template: &Template,
         form: Form,
-        scope: Enclosing,
+        scope: Option<&Scope<'_>>,
     ) -> Result<Value, Stop> {
         self.allowance
             .spend_on_bytes(template.span().map_or(0, |span| span.len()))?;
@@ -114,7 +114,7 @@ impl Evaluator<'_> {
     fn push_template(
         &self,
         template: &Template,
-        scope: Enclosing,
+        scope: Option<&Scope<'_>>,
         pieces: &mut Vec<Piece>,
     ) -> Result<(), Stop> {
         for element in template {
@@ -168,7 +168,7 @@ impl Evaluator<'_> {
     fn push_if(
         &self,
         directive: &IfDirective,
-        scope: Enclosing,
+        scope: Option<&Scope<'_>>,
         pieces: &mut Vec<Piece>,
     ) -> Result<(), Stop> {
         let condition = self.evaluate_in(&directive.if_expr.cond_expr, scope);
@@ -195,7 +195,7 @@ impl Evaluator<'_> {
         &self,
         directive: &IfDirective,
         is_first: bool,
-        scope: Enclosing,
+        scope: Option<&Scope<'_>>,
         pieces: &mut Vec<Piece>,
     ) -> Result<(), Stop> {
         match (is_first, &directive.else_expr) {
@@ -208,7 +208,7 @@ impl Evaluator<'_> {
     fn push_for(
         &self,
         directive: &ForDirective,
-        scope: Enclosing,
+        scope: Option<&Scope<'_>>,
         pieces: &mut Vec<Piece>,
     ) -> Result<(), Stop> {
         let intro = &directive.for_expr;
@@ -296,33 +296,33 @@ fn collect_tokens<'a>(
             }
             Element::Directive(directive) => match &mut **directive {
                 Directive::If(directive) => {
-                    tokens.push(Token::Marker(directive.if_expr.strip));
-                    collect_tokens(
-                        &mut directive.if_expr.template,
-                        form,
-                        Within::Directive,
-                        tokens,
-                    )?;
+                    let opening = &mut directive.if_expr;
+                    collect_branch(opening.strip, &mut opening.template, form, tokens)?;
                     if let Some(other) = &mut directive.else_expr {
-                        tokens.push(Token::Marker(other.strip));
-                        collect_tokens(&mut other.template, form, Within::Directive, tokens)?;
+                        collect_branch(other.strip, &mut other.template, form, tokens)?;
                     }
                     tokens.push(Token::Marker(directive.endif_expr.strip));
                 }
                 Directive::For(directive) => {
-                    tokens.push(Token::Marker(directive.for_expr.strip));
-                    collect_tokens(
-                        &mut directive.for_expr.template,
-                        form,
-                        Within::Directive,
-                        tokens,
-                    )?;
+                    let opening = &mut directive.for_expr;
+                    collect_branch(opening.strip, &mut opening.template, form, tokens)?;
                     tokens.push(Token::Marker(directive.endfor_expr.strip));
                 }
             },
         }
     }
     Ok(())
+}
+
+/// Adds the tokens of a branch of a directive: of its marker, and of its template.
+fn collect_branch<'a>(
+    marker: Strip,
+    template: &'a mut Template,
+    form: Form,
+    tokens: &mut Vec<Token<'a>>,
+) -> Result<(), Stop> {
+    tokens.push(Token::Marker(marker));
+    collect_tokens(template, form, Within::Directive, tokens)
 }
 
 /// Removes from the start of each line the white space that all lines have. Lines of white space

@@ -94,7 +94,7 @@ impl ReleaseEvidence {
                 return Covers::Yes;
             }
         }
-        if self.h1_by_platform.contains_key(platform) || self.unexplained(recorded).is_empty() {
+        if self.h1_by_platform.contains_key(platform) || self.unexplained_h1(recorded).is_empty() {
             Covers::No
         } else {
             Covers::Unknown
@@ -102,7 +102,7 @@ impl ReleaseEvidence {
     }
 
     /// The platforms that an entry with these hashes is known to cover.
-    pub(crate) fn covered(&self, recorded: &BTreeSet<Hash>) -> BTreeSet<Platform> {
+    pub(crate) fn platforms_covered_by(&self, recorded: &BTreeSet<Hash>) -> BTreeSet<Platform> {
         let mut covered = BTreeSet::new();
         for packages in [&self.h1_by_platform, &self.copies] {
             for (platform, hashes) in packages {
@@ -128,7 +128,7 @@ impl ReleaseEvidence {
 
     /// Recorded `h1:`, each of one platform, that no published package has. A mirror may have
     /// packed the files anew, so its copies explain none.
-    pub(crate) fn unexplained(&self, recorded: &BTreeSet<Hash>) -> BTreeSet<Hash> {
+    pub(crate) fn unexplained_h1(&self, recorded: &BTreeSet<Hash>) -> BTreeSet<Hash> {
         let mut unexplained = recorded.clone();
         unexplained.retain(|hash| {
             let mut packages = self.h1_by_platform.values();

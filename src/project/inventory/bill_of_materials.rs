@@ -24,9 +24,9 @@ pub struct Materials {
     pub providers: Locks,
     /// The locked modules.
     pub modules: ModuleLocks,
-    /// Pairs of a requirer and the required package. Local modules belong to the package that calls
-    /// them.
-    pub requirements: BTreeSet<(Requiring, Material)>,
+    /// Pairs of a requirer and the required package. The requirer is the locked module of a call,
+    /// or `None` for the root module. Local modules belong to the package that calls them.
+    pub requirements: BTreeSet<(Option<String>, Material)>,
     /// The fingerprints of the keys that `[trust]` accepts for a provider, if it names any.
     pub trusted_keys: BTreeMap<ProviderAddress, BTreeSet<String>>,
     /// Fingerprints of the keys that signed the locked versions, according to the cache. For
@@ -37,9 +37,6 @@ pub struct Materials {
     /// Reasons why the bill may be incomplete, and other problems that do not stop the command.
     pub warnings: Vec<Diagnostic>,
 }
-
-/// The requirer of a package: the locked module of a call, or `None` for the root module.
-pub type Requiring = Option<String>;
 
 /// Something that a lock file records.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,7 +165,7 @@ fn requirements_between(
     required: &Requirements,
     providers: &Locks,
     modules: &ModuleLocks,
-) -> BTreeSet<(Requiring, Material)> {
+) -> BTreeSet<(Option<String>, Material)> {
     let mut all = BTreeSet::new();
     for address in providers.keys() {
         let material = Material::Provider(address.clone());
@@ -200,7 +197,7 @@ fn requirements_between(
 }
 
 /// Returns the nearest locked ancestor of a call, or the call itself.
-fn nearest_locked_module(key: &str, locks: &ModuleLocks) -> Requiring {
+fn nearest_locked_module(key: &str, locks: &ModuleLocks) -> Option<String> {
     let mut nearest = key;
     while !locks.contains_key(nearest) {
         nearest = nearest.rsplit_once('.')?.0;

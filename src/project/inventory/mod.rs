@@ -431,7 +431,7 @@ impl Inventory {
                 Some(cache) => cache.release_evidence(address, version),
                 None => ReleaseEvidence::default(),
             };
-            let covered = evidence.covered(hashes);
+            let covered = evidence.platforms_covered_by(hashes);
             self.covered.extend(covered.iter().cloned());
             covered_by_release.push((address, covered));
         }

@@ -99,7 +99,7 @@ impl Session<'_> {
         unresolved: &[Conflict],
         options: &LockOptions,
     ) -> Result<LockOutcome> {
-        let mut offline = None;
+        let mut offline_source = None;
         if self.options.offline {
             // The versions that either side or the merged lock file has.
             let mut known: Vec<_> = prepared.lock_file.locks().iter().collect();
@@ -114,9 +114,9 @@ impl Session<'_> {
             let versions = known
                 .into_iter()
                 .map(|(address, entry)| (address, &entry.version));
-            offline = Some(Arc::new(self.connections.offline(versions)));
+            offline_source = Some(Arc::new(self.connections.offline(versions)));
         }
-        self.with_pipeline(options, None, offline, |pipeline| {
+        self.with_pipeline(options, None, offline_source, |pipeline| {
             pipeline.outcome(prepared)
         })
     }

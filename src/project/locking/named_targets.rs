@@ -21,9 +21,9 @@ struct NamedTargets<'a> {
     /// Module calls that no root module so far has.
     unknown_calls: BTreeSet<&'a String>,
     /// Number of root modules that could be read.
-    read: usize,
+    read_count: usize,
     /// Errors of root modules that could not be read. They may have all of the names.
-    unread: Diagnostics,
+    reading_errors: Diagnostics,
 }
 
 /// A named provider, with the required providers that it may stand for.
@@ -49,9 +49,9 @@ pub(super) fn named_providers(
     upgrade: Option<&UpgradeOptions>,
 ) -> Result<Vec<ProviderSpec>> {
     let targets = NamedTargets::new(options, upgrade);
-    let are_known_in_full = !targets.takes_short_names || targets.are_locked(session, roots);
+    let are_names_in_full = !targets.takes_short_names || targets.have_entries(session, roots);
     // The only root module reports names that it does not have when it is locked.
-    if targets.is_empty() || (!roots.may_be_several() && are_known_in_full) {
+    if targets.is_empty() || (!roots.may_be_several() && are_names_in_full) {
         return Ok(options.providers.clone());
     }
 
@@ -85,8 +85,8 @@ impl<'a> NamedTargets<'a> {
                 Some(options) => options.calls.keys().collect(),
                 None => BTreeSet::new(),
             },
-            read: 0,
-            unread: Diagnostics::default(),
+            read_count: 0,
+            reading_errors: Diagnostics::default(),
         }
     }
 
@@ -95,8 +95,8 @@ impl<'a> NamedTargets<'a> {
     }
 
     /// Whether the lock file of the only root module has all named providers by the rules of its
-    /// dialect. Nothing then needs to be read to find them.
-    fn are_locked(&self, session: &Session<'_>, roots: &Roots) -> bool {
+    /// dialect, or cannot be read. Nothing else then needs to be read to find them.
+    fn have_entries(&self, session: &Session<'_>, roots: &Roots) -> bool {
         let Some(root) = roots.list.first() else {
             return true;
         };
@@ -115,9 +115,9 @@ impl<'a> NamedTargets<'a> {
     fn add_root(&mut self, result: Result<Prepared>) {
         let prepared = match result {
             Ok(prepared) => prepared,
-            Err(errors) => return self.unread.extend(errors),
+            Err(errors) => return self.reading_errors.extend(errors),
         };
-        self.read += 1;
+        self.read_count += 1;
         let required = &prepared.requirements.providers;
         for named in &mut self.providers {
             let address = named.spec.resolve(prepared.root.dialect);
@@ -138,17 +138,17 @@ impl<'a> NamedTargets<'a> {
 
     /// Fails for the first name that no root module has, unless none could be read.
     fn check_each_is_found(&self) -> Result<()> {
-        if self.read == 0 && !self.unread.is_empty() {
+        if self.read_count == 0 && !self.reading_errors.is_empty() {
             return Ok(());
         }
-        let is_complete = self.unread.is_empty();
+        let is_complete = self.reading_errors.is_empty();
         let unknown = self.providers.iter().find(|named| named.is_unknown());
         let error = match unknown {
             Some(named) => Some(unknown_provider_error(named.spec, is_complete)),
             None => unknown_calls_error(self.unknown_calls.iter().copied()),
         };
         match error {
-            Some(error) => Err(self.unread.iter().cloned().chain([error]).collect()),
+            Some(error) => Err(self.reading_errors.iter().cloned().chain([error]).collect()),
             None => Ok(()),
         }
     }

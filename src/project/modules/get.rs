@@ -32,6 +32,8 @@ use crate::system::{TemporaryDirectory, boundary, parallel};
 const LIST_NAME: &str = "modules.json";
 /// Scratch directory for packages until all are complete, in the directory of installed modules.
 const SCRATCH: &str = ".provlock";
+/// Longest list of installed modules in bytes.
+const LONGEST_LIST: u64 = 32 << 20;
 /// Number of packages that are copied at a time.
 const COPIES: usize = 4;
 
@@ -256,7 +258,7 @@ impl<'a> Installation<'a> {
                 to_install.push(package);
             }
         }
-        let old_list = files::read(&directory.join(LIST_NAME), 32 << 20).ok();
+        let old_list = files::read(&directory.join(LIST_NAME), LONGEST_LIST).ok();
         let new_list = manifest_bytes(requirements.calls.iter().filter_map(manifest_entry));
         Self {
             directory,
@@ -420,6 +422,7 @@ fn listed_modules(list: &[u8]) -> HashSet<Installed> {
 /// Copies a package into the new directory `to` in the directory of installed modules, and compares
 /// the copy with the lock file.
 fn copy_package(package: &LockedPackage, to: &Path, modules: &Path) -> Result<()> {
+    // Every package has a directory here: only `--check`, which copies none, fetches none.
     let from = package.top.as_deref().unwrap_or(Path::new(""));
     fs::create_dir(to)
         .and_then(|()| copy::tree(from, to))

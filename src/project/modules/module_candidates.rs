@@ -480,11 +480,11 @@ impl GitCall<'_> {
             moving, references, ..
         } = self;
         // `ref=refs/tags/v1` and `ref=tags/v1` name the tag `v1`, and keep their form in the edit.
-        let start = ["refs/tags/", "tags/"]
+        let prefix = ["refs/tags/", "tags/"]
             .into_iter()
-            .find(|start| current.starts_with(start))
+            .find(|prefix| current.starts_with(prefix))
             .unwrap_or_default();
-        let names = references.tags().map(|tag| format!("{start}{tag}"));
+        let names = references.tags().map(|tag| format!("{prefix}{tag}"));
         let tags = moving.similar_tags(names, current, current_tag);
         let mut list = Vec::new();
         for (tag, name) in tags.list {
@@ -494,7 +494,7 @@ impl GitCall<'_> {
             } else {
                 PossibleEdit::known(self.edit_to(&name, references.commit(&name)))
             };
-            let tag_name = name.trim_start_matches(start);
+            let tag_name = name.trim_start_matches(prefix);
             list.push(Choice {
                 label: name.clone(),
                 names: vec![name.clone(), tag_name.to_owned(), tag.version.to_string()],

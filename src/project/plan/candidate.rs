@@ -20,11 +20,12 @@ use crate::settings::Policy;
 pub(crate) struct Candidate<'a> {
     pub(super) address: &'a ProviderAddress,
     pub(super) requirement: &'a Requirement,
-    /// Entry before, if there is one.
-    pub(super) locked: Option<&'a Arc<LockedProvider>>,
-    pub(super) wanted: Wanted<'a>,
+    /// Entry before, which may be carried over from the registry of the other dialect; `None` if
+    /// there is none.
+    pub(super) old_entry: Option<&'a Arc<LockedProvider>>,
+    pub(super) version_rule: VersionRule<'a>,
     pub(super) lock_file: &'a LockFile,
-    pub(super) required: &'a BTreeMap<ProviderAddress, Requirement>,
+    pub(super) all_required: &'a BTreeMap<ProviderAddress, Requirement>,
     /// Minimum age of the version, if there is one.
     pub(super) minimum_age: Option<DemandedAge>,
     /// Policy of the project.
@@ -34,7 +35,7 @@ pub(crate) struct Candidate<'a> {
 
 /// Rule by which the version of a provider is selected.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted<'a> {
+pub(super) enum VersionRule<'a> {
     /// The locked version, or the newest if none is locked.
     Keep,
     /// The newest version that the constraints allow, after any edits.
@@ -47,24 +48,32 @@ impl Candidate<'_> {
     /// Returns the versions that the source lists. The error about a provider that is not there
     /// names the probable one.
     pub(super) fn read_available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
-        let available = source.versions(self.address);
-        available.map_err(|error| {
-            let SourceError::ProviderNotFound { in_registry, .. } = error else {
-                return Diagnostics::from(error)
-                    .map(|error| self.requirement.at_declarations(error));
-            };
-            if !in_registry {
-                return Diagnostics::from(error).map(|error| self.not_found_error(error, None));
-            }
-            if let Some((elsewhere, sign)) = self.find_in_terraforms_registry(source) {
-                return Diagnostics::from(error).map(|error| {
-                    self.only_at_terraform_error(error, &elsewhere)
-                        .note(sign.clone())
-                });
-            }
-            let meant = provider_meant(self.address, self.lock_file, self.required, self.dialect);
-            Diagnostics::from(error).map(|error| self.not_found_error(error, meant.as_deref()))
-        })
+        let error = match source.versions(self.address) {
+            Ok(available) => return Ok(available),
+            Err(error) => error,
+        };
+        let SourceError::ProviderNotFound { in_registry, .. } = error else {
+            let errors = Diagnostics::from(error);
+            return Err(errors.map(|error| self.requirement.at_declarations(error)));
+        };
+        let errors = Diagnostics::from(error);
+        // Only mirrors were searched, which lack many providers: the address may be right.
+        if !in_registry {
+            return Err(errors.map(|error| self.not_found_error(error, None)));
+        }
+        if let Some((elsewhere, sign)) = self.find_in_terraforms_registry(source) {
+            return Err(errors.map(|error| {
+                self.only_at_terraform_error(error, &elsewhere)
+                    .note(sign.clone())
+            }));
+        }
+        let meant = provider_meant(
+            self.address,
+            self.lock_file,
+            self.all_required,
+            self.dialect,
+        );
+        Err(errors.map(|error| self.not_found_error(error, meant.as_deref())))
     }
 
     /// The address of the provider in Terraform's registry, if there is a sign that it is there,
@@ -80,7 +89,7 @@ impl Candidate<'_> {
             return Some((elsewhere, format!("the lock file has it from {registry}")));
         }
         let is_asked = self
-            .required
+            .all_required
             .keys()
             .any(|required| required.hostname == registry);
         if is_asked && source.versions(&elsewhere).is_ok() {
@@ -125,8 +134,10 @@ impl Candidate<'_> {
         }
     }
 
-    pub(super) fn has_locked(&self, version: &Version) -> bool {
-        self.locked.is_some_and(|locked| locked.version == *version)
+    /// Whether the old entry has a version.
+    pub(super) fn is_locked_at(&self, version: &Version) -> bool {
+        self.old_entry
+            .is_some_and(|locked| locked.version == *version)
     }
 
     /// Fails for a version that the policy does not allow or whose plugin protocols are not
@@ -161,7 +172,7 @@ impl Candidate<'_> {
         version: &Version,
         available: &AvailableVersions,
     ) -> Diagnostic {
-        if self.wanted == Wanted::Keep && self.has_locked(version) {
+        if self.version_rule == VersionRule::Keep && self.is_locked_at(version) {
             let error = Diagnostic {
                 help: None,
                 ..self.at_locked_version(error)
@@ -190,10 +201,10 @@ impl Candidate<'_> {
 
     /// The version that is sure to be selected if it is still offered.
     pub(super) fn kept_version(&self) -> Option<&Version> {
-        let version = match self.wanted {
-            Wanted::Exactly(version) => Some(version),
-            Wanted::Keep => self.locked.map(|locked| &locked.version),
-            Wanted::Newest => None,
+        let version = match self.version_rule {
+            VersionRule::Exactly(version) => Some(version),
+            VersionRule::Keep => self.old_entry.map(|locked| &locked.version),
+            VersionRule::Newest => None,
         };
         version.filter(|version| {
             self.requirement.constraints.allows(version) && self.why_not_allowed(version).is_none()
@@ -250,7 +261,7 @@ impl Candidate<'_> {
     /// Whether a version is below the locked one, although the constraints and the policy allow the
     /// locked one.
     fn is_avoidable_downgrade(&self, version: &Version) -> bool {
-        self.locked.is_some_and(|locked| {
+        self.old_entry.is_some_and(|locked| {
             *version < locked.version
                 && self.requirement.constraints.allows(&locked.version)
                 && self.why_not_allowed(&locked.version).is_none()

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::candidate::{Candidate, Wanted};
+use super::candidate::{Candidate, VersionRule};
 use super::release_lookup::{ReleaseLookup, remedy_to_accept};
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
 use crate::lockfile::{LockedProvider, Locks};
@@ -44,13 +44,13 @@ pub(in crate::project) fn covered_by_lock_file(
             progress: &|_, _| {},
         };
         let evidence = release.cached_evidence();
-        covered.extend(evidence.covered(&locked.hashes));
-        if !evidence.unexplained(&locked.hashes).is_empty() {
+        covered.extend(evidence.platforms_covered_by(&locked.hashes));
+        if !evidence.unexplained_h1(&locked.hashes).is_empty() {
             not_explained.push((locked, release));
         }
     }
-    // One entry with the most hashes is enough, because usually all entries cover the same
-    // platforms.
+    // Its packages are requested only if it has more hashes than there are known platforms. One
+    // entry is enough, because usually all entries cover the same platforms.
     let largest = not_explained
         .into_iter()
         .max_by_key(|(locked, _)| locked.platform_hashes().count());
@@ -59,7 +59,7 @@ pub(in crate::project) fn covered_by_lock_file(
     {
         let mut evidence = ReleaseEvidence::default();
         fetch_evidence(&locked.hashes, &release, &mut evidence);
-        covered.extend(evidence.covered(&locked.hashes));
+        covered.extend(evidence.platforms_covered_by(&locked.hashes));
     }
     covered
 }
@@ -76,15 +76,15 @@ pub(super) fn covered_by_entry(
         let h1 = BTreeSet::from([package.h1.clone()]);
         evidence.h1_by_platform.insert(platform.clone(), h1);
     }
-    if !evidence.unexplained(&locked.hashes).is_empty() {
+    if !evidence.unexplained_h1(&locked.hashes).is_empty() {
         evidence
             .h1_by_platform
             .extend(release.cached_evidence().h1_by_platform);
     }
-    if !evidence.unexplained(&locked.hashes).is_empty() {
+    if !evidence.unexplained_h1(&locked.hashes).is_empty() {
         return None;
     }
-    Some(evidence.covered(&locked.hashes))
+    Some(evidence.platforms_covered_by(&locked.hashes))
 }
 
 impl KeptPlatforms {
@@ -106,8 +106,8 @@ impl KeptPlatforms {
             failure = fetch_evidence(&locked.hashes, &old, &mut evidence);
         }
         Self {
-            platforms: evidence.covered(&locked.hashes),
-            unexplained: evidence.unexplained(&locked.hashes).len(),
+            platforms: evidence.platforms_covered_by(&locked.hashes),
+            unexplained: evidence.unexplained_h1(&locked.hashes).len(),
             failure,
             old: Some((locked.version.clone(), locked.platform_hashes().count())),
         }
@@ -193,12 +193,13 @@ impl KeptPlatforms {
                 .flat_map(|name| name.parse())
                 .collect();
         }
-        let remedy = if candidate.wanted == Wanted::Keep && options.accept_changed_hashes {
+        let remedy = if candidate.version_rule == VersionRule::Keep && options.accept_changed_hashes
+        {
             Remedy::Lock(LockRemedy {
                 platforms: Some(example),
                 ..remedy_to_accept(name)
             })
-        } else if candidate.wanted == Wanted::Keep {
+        } else if candidate.version_rule == VersionRule::Keep {
             Remedy::Lock(LockRemedy {
                 platforms: Some(example),
                 ..LockRemedy::default()
@@ -231,7 +232,7 @@ fn needs_old_packages(
     if locked.version == *new.version {
         return false;
     }
-    if evidence.unexplained(&locked.hashes).is_empty() {
+    if evidence.unexplained_h1(&locked.hashes).is_empty() {
         return false;
     }
     // Requests the new package, which is needed anyway.
@@ -248,17 +249,13 @@ fn new_entry_gets_as_many(
     let Some(platform) = asked_for.first() else {
         return false;
     };
-    new.source
-        .fetch_once(&new.package(platform), new.progress)
-        .map_or(true, |package| {
-            let HashesByScheme {
-                h1,
-                zh: _,
-                unknown: _,
-                malformed: _,
-            } = package.hashes.recordable().collect();
-            h1.len() >= number_of_h1
-        })
+    match new.source.fetch_once(&new.package(platform), new.progress) {
+        Ok(package) => {
+            let by_scheme: HashesByScheme<'_> = package.hashes.recordable().collect();
+            by_scheme.h1.len() >= number_of_h1
+        }
+        Err(_) => true,
+    }
 }
 
 /// Adds the hashes of a release's packages to the evidence, until it explains each recorded `h1:`:
@@ -274,7 +271,7 @@ fn fetch_evidence(
         Err(error) => return Some(error.to_string()),
     };
     if let Some(platform) = platforms.first()
-        && let Some(published) = release.published(platform)
+        && let Some(published) = release.published_facts(platform)
     {
         for (platform, hashes) in published.h1 {
             evidence
@@ -285,7 +282,7 @@ fn fetch_evidence(
         }
     }
     let errors = release.fetch_until_explained(recorded, &platforms, evidence);
-    if evidence.unexplained(recorded).is_empty() {
+    if evidence.unexplained_h1(recorded).is_empty() {
         return None;
     }
     errors.first().map(ToString::to_string)

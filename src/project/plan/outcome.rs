@@ -128,14 +128,14 @@ fn known_or_new_entry(
         return Ok(Arc::clone(entry));
     }
     let Candidate {
-        address, locked, ..
+        address, old_entry, ..
     } = plan.candidate;
     // Without an entry before, the entry of the only side of a conflict with this version stands
     // for it. A merge has a single root module, so that no other one gets an entry made from it.
     let side = request
         .prepared
         .only_conflict_side_with(address, plan.version);
-    let previous = locked.or(side).map(Arc::as_ref);
+    let previous = old_entry.or(side).map(Arc::as_ref);
     let entry = Arc::new(record(plan, request, previous, packages)?);
     if entry.depends_on_lock_file() {
         return Ok(entry);
@@ -224,11 +224,13 @@ fn join_entries(
             request.is_in_scope(address) && entry.is_some_and(|entry| entry.hashes.contains(hash))
         });
     malformed.extend(request.prepared.malformed_module_hashes());
+    // A malformed hash is that of no package.
     let mut counts = UnconfirmedHashes {
         unpublished: malformed.len(),
         ..UnconfirmedHashes::default()
     };
     warnings.extend(malformed.into_iter().map(Diagnostic::into_warning));
+    // The packages of a provider have the same warnings.
     warnings.dedup();
     for (_, entry) in &entries {
         counts += entry.counts;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::age::registry_warning;
-use super::candidate::{Candidate, Wanted};
+use super::candidate::{Candidate, VersionRule};
 use super::kept_platforms::{self, KeptPlatforms};
 use super::prepared::Prepared;
 use super::request::{LockRequest, RequestedData};
@@ -67,7 +67,7 @@ impl ProviderPlan<'_> {
                 .platforms
                 .iter()
                 .all(|platform| packages.contains_key(platform))
-            && old.as_ref() == self.candidate.locked
+            && old.as_ref() == self.candidate.old_entry
     }
 }
 
@@ -211,7 +211,7 @@ fn plan_provider<'a>(
         rules: EntryRules {
             source: Arc::as_ptr(source).addr(),
             keeps_platforms: !prepared.platforms_are_named && !follows_covered,
-            keeps_version: candidate.wanted == Wanted::Keep,
+            keeps_version: candidate.version_rule == VersionRule::Keep,
             platforms_are_named: prepared.platforms_are_named,
         },
         mirror: source.mirror_of(candidate.address),
@@ -226,7 +226,7 @@ fn plan_provider<'a>(
     let RootModule {
         settings, dialect, ..
     } = &prepared.root;
-    let has_looked_up_age = candidate.minimum_age.is_some() && !candidate.has_locked(version);
+    let has_looked_up_age = candidate.minimum_age.is_some() && !candidate.is_locked_at(version);
     let is_needed = settings.policy.depends_on_registry_data()
         || (request.run.provider_upgrade().is_none() && has_looked_up_age);
     if is_needed && let Some(registry_data) = request.registry_data {
@@ -270,7 +270,7 @@ fn without_exempted_platforms<'a>(
 /// Whether the provider has an entry that need not change, so that nothing is to be done if none of
 /// the requested platforms exists.
 fn has_unchanged_entry(candidate: &Candidate<'_>, version: &Version) -> bool {
-    candidate.locked.is_some_and(|locked| {
+    candidate.old_entry.is_some_and(|locked| {
         locked.version == *version
             && locked.constraints == candidate.requirement.constraints
             && locked.platform_hashes().next().is_some()
@@ -309,12 +309,13 @@ fn platforms_to_keep(
         return KeptPlatforms::default();
     }
     let mut replaced = Vec::new();
-    if let Some(locked) = candidate.locked
+    // An entry that keeps its version keeps its hashes, unless the user accepts changed ones.
+    if let Some(locked) = candidate.old_entry
         && (locked.version != *version || request.run.options.accept_changed_hashes)
     {
         replaced.push(locked);
     }
-    // The sides of a conflict.
+    // In a merge, the new entry replaces the entries of both sides.
     replaced.extend(
         prepared
             .conflict_sides
@@ -397,7 +398,8 @@ fn check_platforms(
     let errors = Diagnostics::from(SourceError::platform_not_among(&package, listed.iter()));
     let are_from_settings = prepared.root.settings.platforms.as_ref() == Some(&prepared.platforms);
     let Some(newest) = newest_version_for(missing, available) else {
-        // A merge names its files, and not only platforms.
+        // The remedies are commands with platforms: they change no settings, and no merge, which
+        // names its files.
         let is_merge = !prepared.conflict_sides.is_empty();
         if available.is_partial {
             return Err(errors);
@@ -407,7 +409,7 @@ fn check_platforms(
             return Err(errors.map(|error| error.help(help.clone())));
         }
         let platforms = Some(Vec::new());
-        let lock_all: Remedy = if candidate.wanted == Wanted::Keep {
+        let lock_all: Remedy = if candidate.version_rule == VersionRule::Keep {
             LockRemedy {
                 platforms,
                 ..LockRemedy::default()
@@ -508,7 +510,7 @@ fn follows_covered_platforms(
         return false;
     }
     let mut own_h1 = 0;
-    if let Some(locked) = candidate.locked {
+    if let Some(locked) = candidate.old_entry {
         own_h1 = locked.platform_hashes().count();
     }
     if let Some(listed) = listed {

@@ -64,7 +64,8 @@ pub(super) fn record(
         }
     }
 
-    // 3. Add what is reported. Platforms that the user names are covered, so they are not.
+    // 3. Add the platforms and the warnings for the user. Platforms that the user names are
+    // covered, and are not looked up.
     if !plan.rules.platforms_are_named {
         entry.covered = kept_platforms::covered_by_entry(&entry.provider, &release, packages);
     }
@@ -121,9 +122,11 @@ impl<'a> Check<'a> {
         Self {
             old_hashes,
             mirror,
+            // Without a package, nothing was compared.
             is_contradicted: !published.packages.is_empty()
                 && !matches!(confirmation, Confirmation::Confirmed),
             is_comparable: old_zh > 0 || !old.h1.is_empty() || !old.malformed.is_empty(),
+            // Fewer may come from a mirror that has packed the files anew.
             is_replaced: old_zh > 0 && unpublished_zh == old_zh && old_zh >= published_zh,
             confirmation,
             compared,
@@ -232,7 +235,7 @@ fn published_entry(plan: &ProviderPlan<'_>, packages: Arc<Packages>) -> Recorded
         covered: None,
         packages,
         rules: *rules,
-        old: candidate.locked.cloned(),
+        old: candidate.old_entry.cloned(),
         block: OnceLock::new(),
     }
 }

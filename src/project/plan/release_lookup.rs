@@ -68,7 +68,7 @@ impl ReleaseLookup<'_> {
                 .filter(|platform| !known.contains_key(platform)),
         );
         while !unchecked.is_empty() {
-            let unexplained = evidence.unexplained(recorded).len();
+            let unexplained = evidence.unexplained_h1(recorded).len();
             if unexplained == 0 {
                 break;
             }
@@ -96,6 +96,7 @@ impl ReleaseLookup<'_> {
                     let hashes = evidence.h1_by_platform.entry(platform).or_default();
                     hashes.insert(package.h1.clone());
                 }
+                // The release has no package for it.
                 Err(error) if error.is_platform_missing() => {}
                 Err(error) => errors.push(error),
             }
@@ -119,8 +120,9 @@ impl ReleaseLookup<'_> {
             .flat_map(|cache| cache.packages_of(self.address, self.version))
     }
 
-    /// Returns the published facts about the release for one platform.
-    pub(super) fn published(&self, platform: &Platform) -> Option<Published> {
+    /// Returns the published facts about the release for one platform; `None` if a mirror supplies
+    /// it, or if they cannot be requested.
+    pub(super) fn published_facts(&self, platform: &Platform) -> Option<Published> {
         self.source
             .published_release(&self.package(platform))
             .ok()?
@@ -160,7 +162,7 @@ impl ReleaseLookup<'_> {
         let published = packages
             .keys()
             .next()
-            .and_then(|platform| self.published(platform));
+            .and_then(|platform| self.published_facts(platform));
         let mut listed = 0;
         if let Some(published) = &published {
             if self.is_any_published(recorded, published) {
@@ -291,7 +293,7 @@ impl ReleaseLookup<'_> {
             let mut platforms = self.source.platforms(self.address, self.version).ok()?;
             platform = platforms.pop_first();
         }
-        let published = self.published(&platform?)?;
+        let published = self.published_facts(&platform?)?;
         let platforms = self.source.platforms(self.address, self.version).ok()?;
         if published.packages.len() < platforms.len() {
             return None;

@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::age::RegistryData;
-use super::candidate::{Candidate, Wanted};
+use super::candidate::{Candidate, VersionRule};
 use super::prepared::Prepared;
 use super::release_lookup::ReleaseLookup;
 use super::shared_entries::SharedEntries;
@@ -228,18 +228,18 @@ impl<'a> LockRequest<'a> {
             ..
         } = self.prepared;
         let policy = &root.settings.policy;
-        let wanted = match requested_versions.get(address) {
-            Some(version) => Wanted::Exactly(version),
-            None if self.run.provider_upgrade().is_some() => Wanted::Newest,
-            None => Wanted::Keep,
+        let version_rule = match requested_versions.get(address) {
+            Some(version) => VersionRule::Exactly(version),
+            None if self.run.provider_upgrade().is_some() => VersionRule::Newest,
+            None => VersionRule::Keep,
         };
         Candidate {
             address,
             requirement,
-            locked: old.locks.get(address),
-            wanted,
+            old_entry: old.locks.get(address),
+            version_rule,
             lock_file,
-            required: &requirements.providers,
+            all_required: &requirements.providers,
             minimum_age: if policy.is_exempt_from_min_age(address, root.dialect) {
                 None
             } else {

@@ -10,17 +10,18 @@ use crate::system::files::{self, FileChange, WriteError, canonical_or_given};
 use crate::system::lock;
 
 /// Files with edits that are not written yet, each with its path without symlinks.
-pub(in crate::project) struct Rewrites(Mutex<Vec<(PathBuf, FileChange)>>);
+pub(in crate::project) struct Rewrites {
+    unwritten: Mutex<Vec<(PathBuf, FileChange)>>,
+}
 
 impl Rewrites {
     /// Edits of all root modules. Edits of the same string must be equal.
     pub(in crate::project) fn new<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Self {
         let files = rewrite::files(edits).into_iter();
-        Self(Mutex::new(
-            files
-                .map(|change| (canonical_or_given(&change.path), change))
-                .collect(),
-        ))
+        let unwritten = files.map(|change| (canonical_or_given(&change.path), change));
+        Self {
+            unwritten: Mutex::new(unwritten.collect()),
+        }
     }
 
     /// Writes the files of a root module's edits that no other root has written, then its lock
@@ -37,7 +38,7 @@ impl Rewrites {
 
         let canonical_paths: BTreeSet<PathBuf> =
             paths.into_iter().map(canonical_or_given).collect();
-        let mut unwritten = lock(&self.0);
+        let mut unwritten = lock(&self.unwritten);
         let mut changes = Vec::new();
         for (path, change) in unwritten.iter() {
             if canonical_paths.contains(path) {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::age::{RegistryData, RejectedVersion, SkipReason, SkippedVersions, registry_warning};
-use super::candidate::{Candidate, Wanted};
+use super::candidate::{Candidate, VersionRule};
 use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 use super::newest::{Edit, NewestAccepted, SelectionRules, newest_accepted};
 use super::prepared::Prepared;
@@ -232,15 +232,15 @@ impl VersionSearch<'_> {
     /// the locked version, or the newest.
     fn select_version(&self) -> Result<SelectedProvider> {
         let candidate = &self.candidate;
-        let mut selected = match (candidate.wanted, candidate.locked) {
-            (Wanted::Exactly(version), _) => self.select_named(version)?,
-            (Wanted::Keep, Some(locked)) => self.keep_locked(locked)?,
+        let mut selected = match (candidate.version_rule, candidate.old_entry) {
+            (VersionRule::Exactly(version), _) => self.select_named(version)?,
+            (VersionRule::Keep, Some(locked)) => self.keep_locked(locked)?,
             // An upgrade leaves what only the state needs: the newest version may be unable to
             // read it.
-            (Wanted::Newest, Some(locked)) if self.is_left_by_upgrade(locked) => {
+            (VersionRule::Newest, Some(locked)) if self.is_left_by_upgrade(locked) => {
                 self.keep_locked(locked)?
             }
-            (Wanted::Keep | Wanted::Newest, _) => self.select_newest()?,
+            (VersionRule::Keep | VersionRule::Newest, _) => self.select_newest()?,
         };
         // The user chose some of the moves, and not this one. A provider without an entry of its
         // own needs a version in any case, also if an entry is carried over for it.
@@ -393,7 +393,7 @@ impl VersionSearch<'_> {
         let candidate = &self.candidate;
         let request = self.request;
         let not_allowed = candidate.why_not_allowed(version);
-        if not_allowed.is_some() || candidate.has_locked(version) {
+        if not_allowed.is_some() || candidate.is_locked_at(version) {
             return not_allowed;
         }
         // Offline, the cache may have only some packages of a new version.
@@ -478,9 +478,9 @@ impl VersionSearch<'_> {
         if !self.available.versions.contains_key(locked) {
             error = error.note(format!("its source no longer lists {locked}"));
         }
-        let provider = match candidate.wanted {
-            Wanted::Exactly(version) => format!("{name}@{version}"),
-            Wanted::Keep | Wanted::Newest => name,
+        let provider = match candidate.version_rule {
+            VersionRule::Exactly(version) => format!("{name}@{version}"),
+            VersionRule::Keep | VersionRule::Newest => name,
         };
         let remedy = UpgradeRemedy {
             providers: vec![provider],
@@ -500,24 +500,25 @@ impl VersionSearch<'_> {
             address,
             lock_file,
             requirement,
-            locked,
-            wanted,
+            old_entry,
+            version_rule,
             ..
         } = self.candidate;
         let newest = match self.available.newest(options.prereleases) {
             Some(newest) => newest,
             None => &selected.version,
         };
-        let entry = lock_file.locks().get(address);
+        // An entry that is carried over is not in the lock file yet, so the provider is new there.
+        let own_entry = lock_file.locks().get(address);
         let mut planned_move = Move {
             subject: Subject::Provider(address.clone()),
-            locked: entry.map(|entry| VersionLabel::from(&entry.version)),
+            locked: own_entry.map(|entry| VersionLabel::from(&entry.version)),
             selected: VersionLabel::from(&selected.version),
             newest: VersionLabel::from(newest),
-            is_named: matches!(wanted, Wanted::Exactly(_)),
+            is_named: matches!(version_rule, VersionRule::Exactly(_)),
             held_back_by: Vec::new(),
             skipped: selected.skipped,
-            stays_for_state: locked.is_some_and(|locked| self.is_left_by_upgrade(locked)),
+            stays_for_state: old_entry.is_some_and(|old| self.is_left_by_upgrade(old)),
             releases: ReleaseInfo::default(),
         };
         if planned_move.is_held_back() {
@@ -543,7 +544,7 @@ impl VersionSearch<'_> {
                 selected.warnings.push(registry_warning(address, text));
             }
             if options.compare_hashes
-                && let Some(old) = locked
+                && let Some(old) = old_entry
                 && old.version == selected.version
             {
                 self.compare_kept_entry(selected, old);
@@ -583,7 +584,7 @@ impl<'a> SelectionRules for VersionSearch<'a> {
     type Error = Diagnostics;
 
     fn is_current(&self, version: &&'a Version) -> bool {
-        self.candidate.has_locked(version)
+        self.candidate.is_locked_at(version)
     }
 
     fn edit_for(&self, version: &&'a Version) -> Result<Edit<Option<Rewrite>, Box<Diagnostic>>> {

@@ -57,7 +57,7 @@ pub(super) struct EntryRules {
     pub(super) source: usize,
     /// Whether an entry that stays gets no other platform than it covers.
     pub(super) keeps_platforms: bool,
-    /// Whether the locked version is wanted.
+    /// Whether the locked version is kept.
     pub(super) keeps_version: bool,
     pub(super) platforms_are_named: bool,
 }

@@ -62,7 +62,8 @@ impl Session<'_> {
         let change = self.options.change.as_ref()?;
         // The own lock file is the best evidence, because its addresses are the ones of the tool's
         // registry.
-        if let Some(dialect) = of_lock_file(change, &canonical.join(LOCK_FILE_NAME)) {
+        if let Some(dialect) = dialect_of_lock_file_at_base(change, &canonical.join(LOCK_FILE_NAME))
+        {
             return Some((dialect, DialectReason::LockFile));
         }
 
@@ -81,7 +82,7 @@ impl Session<'_> {
             .base_files_named(LOCK_FILE_NAME)
             .map(|(path, _)| path);
         let nearest = nearest_dialect(&change.top, canonical, lock_files, |path| {
-            of_lock_file(change, path)
+            dialect_of_lock_file_at_base(change, path)
         });
         if let Some(dialect) = nearest {
             return Some((dialect, DialectReason::OtherLockFiles));
@@ -98,7 +99,7 @@ impl Session<'_> {
 }
 
 /// The dialect that a lock file of the base determines.
-fn of_lock_file(change: &ReviewedChange, path: &Path) -> Option<Dialect> {
+fn dialect_of_lock_file_at_base(change: &ReviewedChange, path: &Path) -> Option<Dialect> {
     lockfile::detect_dialect(change.file_before(path)?)
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::units::{UnitsOfDirectory, has_no_links};
+use super::units::{OwnConfiguration, UnitsOfDirectory, has_no_links};
 use crate::configuration::terragrunt::UnitState;
 use crate::configuration::{DirectoryListing, Module, ModuleCache, listings};
 use crate::diagnostic::Result;
@@ -153,28 +153,28 @@ impl RootSearch<'_, '_> {
         let change = self.session.options.change.as_ref();
         let listed = listings(tree, self.canonical)?;
         self.keep_linked_lock_files(&listed.with_linked_lock_file);
-        let mut listings = listed.directories;
+        let mut directories = listed.directories;
         if let Some(change) = change {
             // A change must not hide a directory from the check by ignoring it.
             let hidden = change.configured_directories(self.canonical, |directory| {
-                !listings.contains_key(directory)
+                !directories.contains_key(directory)
             });
             for directory in hidden {
                 if let Some(listing) = DirectoryListing::of(tree, directory) {
-                    listings.insert(directory.to_owned(), listing);
+                    directories.insert(directory.to_owned(), listing);
                 }
             }
         }
-        let listings = listings.into_iter().collect();
-        let searched = parallel::map(listings, parallel::cores(), |(directory, listing)| {
+        let with_listings = directories.into_iter().collect();
+        let searched = parallel::map(with_listings, parallel::cores(), |(directory, listing)| {
             self.read_directory(directory, listing)
         });
 
         // Whether a directory is a root module depends on the calls of the others.
         let callees = Callees::of(tree, searched.iter().map(|searched| &searched.now));
-        let mut former = HashSet::new();
+        let mut roots_at_base = HashSet::new();
         if let Some(change) = change {
-            former = former_roots(tree, change, self.canonical, &searched);
+            roots_at_base = find_roots_at_base(tree, change, self.canonical, &searched);
         }
         let mut callees_of = HashMap::new();
         for SearchedDirectory { directory, now, .. } in &searched {
@@ -189,7 +189,7 @@ impl RootSearch<'_, '_> {
                     .units_reading_altered_files
                     .push(directory.directory.clone());
             }
-            self.classify(directory, &callees, &former, &mut result);
+            self.classify(directory, &callees, &roots_at_base, &mut result);
         }
         self.add_units_to_lock(&mut result);
         result.roots.sort_by(|one, other| one.path.cmp(&other.path));
@@ -254,7 +254,7 @@ impl RootSearch<'_, '_> {
         &self,
         searched: SearchedDirectory,
         callees: &Callees,
-        former: &HashSet<PathBuf>,
+        roots_at_base: &HashSet<PathBuf>,
         result: &mut SearchResult,
     ) {
         let SearchedDirectory {
@@ -272,7 +272,7 @@ impl RootSearch<'_, '_> {
             result.copied_lock_files.extend(copied);
         }
         // A change must not end the check of a root module by a call or a unit that it adds.
-        if is_selected && former.contains(&directory) {
+        if is_selected && roots_at_base.contains(&directory) {
             if !is_unit {
                 root.former_root = Some(root.path.clone());
             }
@@ -337,10 +337,8 @@ impl RootSearch<'_, '_> {
         let mut opened = UnitsOfDirectory::default();
         if listing.is_unit || !listing.has_configuration() {
             // Without a configuration of its own, a stack may generate a unit there.
-            let has_configuration = || false;
-            opened = self
-                .session
-                .units_in(&directory, &directory, has_configuration);
+            let configuration = OwnConfiguration::Absent;
+            opened = self.session.units_in(&directory, &directory, configuration);
         }
         let units = &opened.units;
         let kind = if listing.is_unit || !units.is_empty() {
@@ -381,9 +379,7 @@ impl RootSearch<'_, '_> {
         if let Some(base) = self.base
             && opened.are_generated
         {
-            let at_base = base.units_in(&directory, &directory, || {
-                base.has_configuration_files(&directory)
-            });
+            let at_base = base.units_in(&directory, &directory, OwnConfiguration::NotListed);
             before.runs = run_modules(&at_base.units);
         }
 
@@ -435,9 +431,7 @@ impl RootSearch<'_, '_> {
         if !can_run || self.removed_files.is_empty() {
             return false;
         }
-        let at_base = base.units_in(directory, directory, || {
-            base.has_configuration_files(directory)
-        });
+        let at_base = base.units_in(directory, directory, OwnConfiguration::NotListed);
         let mut units_before = at_base.units.iter();
         units_before.any(|unit| !unit.read.files.is_disjoint(self.removed_files))
     }
@@ -583,7 +577,7 @@ impl RootSearch<'_, '_> {
 
 /// Returns the directories below `start` that were root modules at the base revision. They remain
 /// root modules, whatever calls or units the change adds.
-fn former_roots(
+fn find_roots_at_base(
     tree: &Tree,
     change: &ReviewedChange,
     start: &Path,
@@ -606,17 +600,17 @@ fn former_roots(
     let before = now.iter().map(|searched| &searched.before);
     let callees = Callees::of(tree, before.chain(&removed));
 
-    let mut former = HashSet::new();
+    let mut roots_at_base = HashSet::new();
     for searched in now {
         let was_root = match searched.before.sign {
             Some(Sign::UnlockedUnit) | None => false,
             Some(sign) => callees.allow_root(&searched.directory, sign),
         };
         if was_root {
-            former.insert(searched.directory.clone());
+            roots_at_base.insert(searched.directory.clone());
         }
     }
-    former
+    roots_at_base
 }
 
 impl Callees {

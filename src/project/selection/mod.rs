@@ -31,6 +31,7 @@ use crate::system::tree::Kind;
 use crate::system::{Tree, boundary, walk};
 pub(in crate::project) use discover::SearchStart;
 use discover::{PassedOver, RootSearch, SearchResult, is_root};
+use units::OwnConfiguration;
 
 /// Content of a directory, as far as the policy matters.
 enum DirectoryContent {
@@ -254,9 +255,7 @@ impl Session<'_> {
         let Some(canonical) = &root.canonical else {
             return root;
         };
-        let opened = self.units_in(canonical, canonical, || {
-            self.has_configuration_files(canonical)
-        });
+        let opened = self.units_in(canonical, canonical, OwnConfiguration::NotListed);
         let unit = opened.units.first();
         if let Some(unit) = unit {
             root.kind = DirectoryKind::Unit;

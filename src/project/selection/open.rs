@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::units::UnitsOfDirectory;
+use super::units::{OwnConfiguration, UnitsOfDirectory};
 use crate::configuration::{Requirements, Resolver};
 use crate::diagnostic::{Diagnostic, Result, collect_all};
 use crate::lockfile::{self, LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
@@ -122,13 +122,19 @@ impl Session<'_> {
         // Nothing outside of the repository is read.
         let is_outside = self.modules.boundary.excludes(&canonical);
         let mut opened = UnitsOfDirectory::default();
-        if !is_outside && found.lock_name.is_none() {
-            let has_configuration =
-                || found.is_policy_only() || self.has_configuration_files(&canonical);
+        // A copied lock file is checked on its own.
+        let is_copied = found.lock_name.is_some();
+        if !is_outside && !is_copied {
+            // A directory to which only the policy applies stands for no generated unit.
+            let configuration = if found.is_policy_only() {
+                OwnConfiguration::Present
+            } else {
+                OwnConfiguration::NotListed
+            };
             opened = match found.kind {
                 // The search listed the directory: it has no terragrunt.hcl.
-                DirectoryKind::RootModule => self.generated_unit_in(&canonical, has_configuration),
-                _ => self.units_in(path, &canonical, has_configuration),
+                DirectoryKind::RootModule => self.generated_unit_in(&canonical, configuration),
+                _ => self.units_in(path, &canonical, configuration),
             };
         }
         let mut paths = LockFilePaths::of(path, &canonical, opened.units.first());
@@ -170,7 +176,6 @@ impl Session<'_> {
         // Of a root module outside of the repository, or with a link out of it, nothing is read.
         if root.refused.is_none() {
             root.lock_bytes = self.read_lock_file(&root)?;
-            let is_copied = root.found.lock_name.is_some();
             if !is_copied && self.tree().has(&root.module_lock_path) {
                 root.module_lock_bytes = lockfile::read_in(self.tree(), &root.module_lock_path)?;
             }
@@ -188,8 +193,7 @@ impl Session<'_> {
         }
         root.former_roots.extend(root.found.former_root.clone());
         for other in root.found.sharing_units() {
-            let has_configuration = || true;
-            let opened = self.units_in(&other.path, &other.canonical, has_configuration);
+            let opened = self.units_in(&other.path, &other.canonical, OwnConfiguration::Present);
             root.units.extend(opened.units);
             root.has_more_copies |= opened.has_more_copies;
         }
@@ -244,19 +248,19 @@ impl Session<'_> {
     /// of the other one. The user or the settings decide first, then the base revision, then the
     /// lock file, then other files.
     fn decide_dialect(&self, root: &mut RootModule) {
-        let mut named = None;
+        let mut chosen = None;
         if let Some(dialect) = self.options.dialect {
-            named = Some((dialect, DialectReason::Named));
+            chosen = Some((dialect, DialectReason::Named));
         } else if let Some(dialect) = root.settings.dialect {
-            named = Some((dialect, DialectReason::Settings));
+            chosen = Some((dialect, DialectReason::Settings));
         }
-        let mut before = None;
-        if named.is_none() {
-            before = self.dialect_before(&root.lock_directory);
+        let mut at_base = None;
+        if chosen.is_none() {
+            at_base = self.dialect_before(&root.lock_directory);
         }
-        let is_migrated = before.is_some() && self.is_migrated(root);
+        let is_migrated = at_base.is_some() && self.is_migrated(root);
         let is_new = match &self.options.change {
-            Some(change) if before.is_some() => {
+            Some(change) if at_base.is_some() => {
                 change.is_new_directory(&root.canonical)
                     && change.is_new_directory(&root.lock_directory)
             }
@@ -265,9 +269,9 @@ impl Session<'_> {
 
         // A change does not choose the dialect by its lock file, unless the root module is new or
         // moves to the tool of other root modules.
-        let mut known = named;
+        let mut known = chosen;
         if known.is_none() && !is_new && !is_migrated {
-            known = before;
+            known = at_base;
         }
         if known.is_none()
             && let Some(bytes) = &root.lock_bytes
@@ -275,7 +279,7 @@ impl Session<'_> {
         {
             known = Some((dialect, DialectReason::LockFile));
         }
-        let (dialect, dialect_reason) = match known.or(before) {
+        let (dialect, dialect_reason) = match known.or(at_base) {
             Some(known) => known,
             None if root.refused.is_some() => (Dialect::default(), DialectReason::Default),
             None => self.detect_dialect(&root.canonical),
@@ -288,9 +292,11 @@ impl Session<'_> {
             root.other_reading = OtherReading::MeetsPolicy;
             return;
         }
-        root.other_reading = match named.or(before) {
+        root.other_reading = match chosen.or(at_base) {
             // A new root module whose lock file is not for the tool of the others.
-            Some((of_base, _)) if is_new && of_base != dialect => OtherReading::IsLocked,
+            Some((dialect_at_base, _)) if is_new && dialect_at_base != dialect => {
+                OtherReading::IsLocked
+            }
             // Neither the machine nor words in other files have decided.
             Some((_, reason)) if !reason.is_guess() || reason == DialectReason::OtherLockFiles => {
                 OtherReading::Ignored

@@ -39,6 +39,16 @@ pub(super) struct UnitsOfDirectory {
     pub(super) is_only_source: bool,
 }
 
+/// Whether a directory has a configuration of its own. No stack generates a unit in such a
+/// directory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OwnConfiguration {
+    Present,
+    Absent,
+    /// The directory is listed, which is only done if a stack is above it.
+    NotListed,
+}
+
 impl Session<'_> {
     /// Opens the units of a directory, which is given as the user knows it and without symbolic
     /// links. Unless the directory has a configuration, a stack may generate a unit there.
@@ -46,12 +56,12 @@ impl Session<'_> {
         &self,
         path: &Path,
         canonical: &Path,
-        has_configuration: impl FnOnce() -> bool,
+        configuration: OwnConfiguration,
     ) -> UnitsOfDirectory {
         if terragrunt::is_unit(self.tree(), canonical) {
             return self.unit_with_copies(path, canonical);
         }
-        self.generated_unit_in(canonical, has_configuration)
+        self.generated_unit_in(canonical, configuration)
     }
 
     /// Opens the unit that a stack generates in a directory without a unit of its own. There is
@@ -59,10 +69,18 @@ impl Session<'_> {
     pub(super) fn generated_unit_in(
         &self,
         canonical: &Path,
-        has_configuration: impl FnOnce() -> bool,
+        configuration: OwnConfiguration,
     ) -> UnitsOfDirectory {
         let mut opened = UnitsOfDirectory::default();
-        if !self.is_below_stack(canonical) || has_configuration() {
+        if !self.is_below_stack(canonical) {
+            return opened;
+        }
+        let has_configuration = match configuration {
+            OwnConfiguration::Present => true,
+            OwnConfiguration::Absent => false,
+            OwnConfiguration::NotListed => self.has_configuration_files(canonical),
+        };
+        if has_configuration {
             return opened;
         }
         let repository = self.repository_around(canonical);
@@ -198,7 +216,7 @@ impl Session<'_> {
     }
 
     /// Whether a directory has files of a configuration.
-    pub(super) fn has_configuration_files(&self, directory: &Path) -> bool {
+    fn has_configuration_files(&self, directory: &Path) -> bool {
         let listing = DirectoryListing::of(self.tree(), directory);
         listing.is_some_and(|listing| listing.has_configuration())
     }

@@ -31,7 +31,11 @@ impl BaseFacts<'_> {
         if reads.has_computed_path && change.alters_files_of_other_kinds() {
             return true;
         }
-        if reads.ends.iter().any(|end| change.may_alter_end(end)) {
+        if reads
+            .path_ends
+            .iter()
+            .any(|end| change.may_alter_path_ending_in(end))
+        {
             return true;
         }
         if reads.paths.iter().any(|path| change.may_alter_path(path)) {
@@ -66,32 +70,38 @@ impl BaseFacts<'_> {
         if !seen.insert(canonical.clone()) {
             return false;
         }
-        let unit = TerragruntUnit::open(&Tree::Work, &canonical, &canonical, self.environment);
-        let Some(unit) = unit else {
+        let Some(unit) =
+            TerragruntUnit::open(&Tree::Work, &canonical, &canonical, self.environment)
+        else {
             return self.alters_configuration();
         };
         let read = &unit.read;
-        let dependencies = read.reads.dependencies();
-        let (Ok(source), Some(dependencies)) = (&read.source, dependencies) else {
+        let Ok(source) = &read.source else {
+            return self.alters_configuration();
+        };
+        let Some(dependencies) = read.reads.dependencies() else {
             return self.alters_configuration();
         };
         if !read.unknown.is_empty() || seen.len() > MOST_UNITS {
             return self.alters_configuration();
         }
 
-        let differing = &self.change.differing;
-        let mut own = differing.iter();
-        if own.any(|path| path.starts_with(&canonical)) || !read.files.is_disjoint(differing) {
-            return true;
-        }
-        // The module may call any other one.
+        // A module of this repository may call any other one.
         let is_module_here = !matches!(source, UnitSource::Remote(_));
-        let mut paths = differing.iter();
-        if is_module_here && paths.any(|path| is_configuration(file_name(path))) {
-            return true;
+        for path in &self.change.differing {
+            if path.starts_with(&canonical)
+                || read.files.contains(path)
+                || (is_module_here && is_configuration(file_name(path)))
+            {
+                return true;
+            }
         }
-        let mut dependencies = dependencies.into_iter();
-        dependencies.any(|other| self.may_alter_outputs(other, seen))
+        for dependency in dependencies {
+            if self.may_alter_outputs(dependency, seen) {
+                return true;
+            }
+        }
+        false
     }
 
     fn alters_configuration(&self) -> bool {

@@ -73,7 +73,7 @@ pub(super) fn may_be_stack(path: &Path) -> bool {
 }
 
 /// The effect of a change of a stack; `None` if it decides nothing, or if the file is no stack.
-pub(super) fn effect(
+pub(super) fn effect_of_stack(
     change: &ReviewedChange,
     path: &Path,
     before: Option<&[u8]>,

@@ -83,7 +83,7 @@ struct Values<'a> {
 /// The effect of a changed file with attributes on configuration and lock files: not decided if git
 /// may change them, decided if it only hides their changes from reviewers. All attributes of the
 /// files are compared with the base, wherever they are set.
-pub(super) fn effect(
+pub(super) fn effect_of_attributes(
     change: &ReviewedChange,
     path: &Path,
     files: &BTreeSet<PathBuf>,
@@ -161,18 +161,20 @@ impl<'a> Attributes<'a> {
             let path = directory.join(FILE_NAME);
             let bytes = self.tree.read(&path, MAX_SIZE).unwrap_or_default();
             // Only some versions of git follow links here.
-            let is_certain = !self.tree.is_symlink(&path);
-            let lines = self.parse(directory, &String::from_utf8_lossy(&bytes), is_certain);
+            let is_certainly_read = !self.tree.is_symlink(&path);
+            let text = String::from_utf8_lossy(&bytes);
+            let lines = self.parse_lines(directory, &text, is_certainly_read);
             self.lines.insert(directory.to_owned(), lines);
         }
     }
 
-    /// Parses the lines of a file in a directory, and adds its macros.
-    fn parse(&mut self, directory: &Path, text: &str, is_certain: bool) -> Vec<Line> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    /// Parses the lines of a file in a directory, and adds its macros. Unless git certainly reads
+    /// the file, its lines may match any file.
+    fn parse_lines(&mut self, directory: &Path, text: &str, is_certainly_read: bool) -> Vec<Line> {
+        let without_mark = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = Vec::new();
-        for line in text.split('\n') {
-            let line = line.trim_matches(is_blank);
+        for written in without_mark.split('\n') {
+            let line = written.trim_matches(is_blank);
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
@@ -181,11 +183,16 @@ impl<'a> Attributes<'a> {
                 break;
             }
             let (pattern, rest) = split_pattern(line);
-            let words = rest.split(is_blank).filter(|word| !word.is_empty());
-            let attributes: Vec<Attribute> = words.map(parse_attribute).collect();
+            let mut attributes = Vec::new();
+            for word in rest.split(is_blank) {
+                if !word.is_empty() {
+                    attributes.push(parse_attribute(word));
+                }
+            }
             if let Some(name) = pattern.strip_prefix("[attr]")
                 && !name.is_empty()
             {
+                // Git reads macros only there.
                 if directory == self.top {
                     self.macros.insert(name.to_owned(), attributes);
                 }
@@ -195,8 +202,10 @@ impl<'a> Attributes<'a> {
             if pattern.starts_with('!') {
                 continue;
             }
-            let is_certain = is_certain && line.len() <= MAX_LINE;
-            let patterns = is_certain.then(|| compiled(directory, &pattern)).flatten();
+            let mut patterns = None;
+            if is_certainly_read && line.len() <= MAX_LINE {
+                patterns = compiled(directory, &pattern);
+            }
             lines.push(Line {
                 patterns,
                 attributes,

@@ -30,13 +30,13 @@ pub(super) fn check_bundled_plugins(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 /// registries; `None` if there are none.
 fn finding_bundled_packages(directory: &Path, dialect: Dialect) -> Option<Diagnostic> {
     let mirror = FilesystemMirror::new(directory);
-    let mut others = mirror.directories();
+    let mut other_directories = mirror.directories();
     let mut names = Vec::new();
     for provider in mirror.providers(dialect) {
-        others.retain(|name| provider.to_string() != *name);
+        other_directories.retain(|name| provider.to_string() != *name);
         names.push(provider.short(dialect));
     }
-    names.extend(others);
+    names.extend(other_directories);
     if names.is_empty() {
         return None;
     }

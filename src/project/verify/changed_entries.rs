@@ -1,5 +1,7 @@
 //! Findings about entries of providers that a change alters, and checks of changed entries of both
 //! kinds.
+//!
+//! Codes: `hashes-replaced`, `downgrade`, `hash-not-checked`, `not-decided`, `publisher-added`.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -246,7 +248,8 @@ fn finding_entry_removed(root: &AuditedRoot<'_>, change: &ProviderDiff) -> Optio
     if requirement.is_none() && is_required_at_base(root, &change.address) {
         return None;
     }
-    let (name, old) = (root.provider_name(&change.address), change.old.as_ref()?);
+    let name = root.provider_name(&change.address);
+    let old = change.old.as_ref()?;
     let message = format!(
         "{name} {} is no longer locked, and the configuration may still require it",
         old.version
@@ -287,22 +290,25 @@ fn finding_hashes_not_checked(
     entry: &Entry,
     change: &ProviderDiff,
 ) -> Option<Diagnostic> {
-    let (address, version) = (&entry.address, &entry.locked.version);
-    let cached = root
-        .cache
-        .map(|cache| cache.packages_of(address, version))
-        .unwrap_or_default();
+    if root.online.is_some() {
+        return None;
+    }
+    let address = &entry.address;
+    let version = &entry.locked.version;
+    // Hashes of unknown schemes are never compared.
     let mut added = change.hashes_added();
     added.retain(|hash| hash.is_known());
-    for (_, digest) in &cached {
-        let confirmed = digest.hashes();
-        added.retain(|hash| !confirmed.contains(hash));
+    if let Some(cache) = root.cache {
+        for (_, digest) in cache.packages_of(address, version) {
+            let confirmed = digest.hashes();
+            added.retain(|hash| !confirmed.contains(hash));
+        }
     }
     // A different lock file of the base records the same hash for the same version.
     if let Some(Base { facts, .. }) = &root.base {
         added.retain(|hash| !facts.records(address, version, hash));
     }
-    if added.is_empty() || root.online.is_some() {
+    if added.is_empty() {
         return None;
     }
     let release = root.release_name(entry);

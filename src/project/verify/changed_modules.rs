@@ -1,4 +1,6 @@
 //! Findings about entries of modules that a change alters.
+//!
+//! Codes: `hashes-replaced`, `downgrade`, `hash-not-checked`.
 
 use std::collections::BTreeSet;
 

@@ -81,7 +81,7 @@ fn effect_of(
     }
     if kind == DecidingKind::Attributes {
         let files = files_with_attributes(facts.change, path);
-        return attributes::effect(facts.change, path, &files);
+        return attributes::effect_of_attributes(facts.change, path, &files);
     }
 
     let base = Tree::Revision(Arc::clone(&facts.change.base));
@@ -290,7 +290,7 @@ fn effect_of_yaml(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Eff
         return is_stack.then(|| Effect::not_decided("is not read"));
     }
     let before = file.before.as_deref();
-    atmos_stacks::effect(change, file.path, before, file.now.as_deref())
+    atmos_stacks::effect_of_stack(change, file.path, before, file.now.as_deref())
 }
 
 /// The effect of a part of a stack of HCP Terraform. Beside a lock file it is a finding of the

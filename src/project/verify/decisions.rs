@@ -1,5 +1,7 @@
 //! Decisions that a change makes: which versions of providers and which modules a later `init`
 //! installs. Each is a note, so that a reviewer sees it without reading hashes.
+//!
+//! Codes: `decision-changed`, `not-decided`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;

@@ -1,4 +1,6 @@
 //! The finding about a lock file that a change makes one of the other tool.
+//!
+//! Code: `not-decided`.
 
 use super::audited_root::{AuditedRoot, FileState};
 use crate::diagnostic::{Diagnostic, Help, Location, Message, Reason, RunOption};

@@ -1,4 +1,7 @@
 //! Findings about the lock file itself.
+//!
+//! Codes: `lock-file-missing`, `untracked-lock-file`, `lock-file-syntax`, `unknown-hash-scheme`,
+//! `unsorted-hashes`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,7 +21,7 @@ use crate::system::files;
 
 /// A lock file that is missing, untracked or ignored. Without a lock file, files that lead out of
 /// the repository are reported here, even if a lock file may be omitted.
-pub(super) fn state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn check_lock_file_state(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     if root.lock_file_state == FileState::Missing {
         for warning in &root.requirements().warnings {
             if warning.severity == Severity::Error {
@@ -94,7 +97,7 @@ fn findings_about_missing_lock_file(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 }
 
 /// A lock file of modules that git does not track.
-pub(super) fn untracked_modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_untracked_module_lock_file(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let path = &root.module.module_lock_path;
     let has_file = root.module_lock_file.is_some() && root.module.module_lock_bytes.is_some();
     match root.tracked.module_lock_file {
@@ -107,10 +110,11 @@ pub(super) fn untracked_modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 }
 
 /// A lock file of a draft of OpenTofu beside the lock file, which is not read.
-pub(super) fn draft(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_draft(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let path = root.module.lock_path.with_file_name(DRAFT_LOCK_FILE_NAME);
-    let is_own = root.module.found.lock_name.is_none();
-    if !is_own || !root.module_cache.tree().has(&path) {
+    // The draft is beside the lock file of a root module, not beside a copy of it.
+    let is_copied = root.module.found.lock_name.is_some();
+    if is_copied || !root.module_cache.tree().has(&path) {
         return Vec::new();
     }
     let message = format!("{} is not read: its format is a draft", path.display());
@@ -122,13 +126,13 @@ pub(super) fn draft(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 }
 
 /// Malformed, unknown and unsorted hashes of providers.
-pub(super) fn provider_hashes(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
-    hashes(root.entries(), root.module.dialect)
+pub(super) fn check_provider_hashes(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+    findings_about_hashes(root.entries(), root.module.dialect)
 }
 
 /// Errors for checks that only git can make, that could not be made, and whose findings would be
 /// errors here.
-pub(super) fn checks_without_git(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
+pub(super) fn report_checks_without_git(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
     let Some(obstacle) = &root.tracked.obstacle else {
         return;
     };
@@ -217,7 +221,10 @@ fn about_file(path: &Path, name: &str, what: &str) -> Diagnostic {
 }
 
 /// Faults of hashes that are visible in the file.
-pub(super) fn hashes<T: EntryKind>(entries: &[Entry<T>], dialect: Dialect) -> Vec<Diagnostic> {
+pub(super) fn findings_about_hashes<T: EntryKind>(
+    entries: &[Entry<T>],
+    dialect: Dialect,
+) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for entry in entries {
         for (hash, location) in &entry.hashes {

@@ -1,5 +1,7 @@
 //! Comments in a lock file that suppress findings about an entry: `# provlock: ignore[CODE, …]
 //! REASON` directly above it.
+//!
+//! Codes: `invalid-ignore`, `unused-ignore`, `policy-changed`.
 
 use std::mem::take;
 

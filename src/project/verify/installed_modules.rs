@@ -1,4 +1,6 @@
 //! Compares the installed modules with the locked ones.
+//!
+//! Codes: `module-differs`, `module-not-compared`, `module-not-installed`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,6 @@
 //! Findings about the lock file of modules, and about calls that it does not match.
+//!
+//! Codes: `module-not-locked`, `module-lock-stale`, `module-package-foreign`, `no-hashes`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +37,7 @@ pub(super) fn check_module_lock_file(root: &AuditedRoot<'_>, report: &mut Verifi
     report.modules = entries.len();
     report
         .findings
-        .extend(file::hashes(entries, root.module.dialect));
+        .extend(file::findings_about_hashes(entries, root.module.dialect));
     for entry in entries {
         report.findings.extend(findings_about_faults(root, entry));
     }

@@ -1,5 +1,7 @@
 //! Requirements that a change makes unknown: parts that the head does not read, and the base reads
 //! or does not read in the same way.
+//!
+//! Code: `not-decided`.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +56,7 @@ fn report_unknown(
             .all(|unit| stops_at_removed_include(unit, facts));
     let refused = requests::refused_calls(root);
     for call in &root.declared.unknown_calls {
-        // It has a finding of its own.
+        // A call of a host that may not be requested has a finding of its own.
         if refused.iter().any(|(refused, _)| refused.key == call.key) {
             continue;
         }
@@ -65,6 +67,8 @@ fn report_unknown(
         let is_altered = facts.may_alter_reads(&call.origin.files, units)
             || (call.origin.input.is_some() && are_values_altered)
             || (is_of_unit && are_units_altered);
+        // The directory may be missing only because of the change: behind a link that it alters, or
+        // because it has emptied the directory.
         let is_emptied = match &call.directory {
             Some(directory) => {
                 let is_elsewhere = !before.missing_directories.contains(directory);

@@ -30,7 +30,7 @@ mod file_effect;
 mod given_values;
 mod ignore;
 mod installed_modules;
-mod installed_packages;
+mod installed_package_differs;
 mod local_repositories;
 mod locked_modules;
 mod made_unknown;
@@ -78,7 +78,7 @@ pub use settings_change::{SettingsEdit, what_changed};
 
 use audited_root::{AuditedRoot, FileState};
 
-/// A check of a root module. Most are in files that have the name of a [`Code`].
+/// A check of a root module. A file that does not have the name of its [`Code`] lists its codes.
 enum Audit {
     /// Returns its findings.
     Findings(fn(&AuditedRoot<'_>) -> Vec<Diagnostic>),
@@ -92,29 +92,29 @@ enum Audit {
 const AUDITS: &[Audit] = &[
     Audit::Findings(bundled_plugins::check_bundled_plugins),
     Audit::Findings(tracked_data_directory::check_tracked_data),
-    Audit::Numbers(file::checks_without_git),
+    Audit::Numbers(file::report_checks_without_git),
     Audit::Findings(module_ref_floating::check_unpinned_modules),
     Audit::Findings(module_not_allowed::check_allowed_modules),
-    Audit::Findings(file::untracked_modules),
-    Audit::Findings(publisher_added::modules),
+    Audit::Findings(file::check_untracked_module_lock_file),
+    Audit::Findings(publisher_added::check_module_publishers),
     Audit::Numbers(locked_modules::check_module_lock_file),
     Audit::Findings(changed_modules::check_changed_modules),
-    Audit::Numbers(file::state),
-    Audit::Findings(file::draft),
+    Audit::Numbers(file::check_lock_file_state),
+    Audit::Findings(file::check_draft),
     Audit::Findings(dialect_changed::check_dialect),
-    Audit::Findings(policy::addresses),
-    Audit::Findings(publisher_added::providers),
-    Audit::Findings(file::provider_hashes),
+    Audit::Findings(policy::check_addresses),
+    Audit::Findings(publisher_added::check_new_providers),
+    Audit::Findings(file::check_provider_hashes),
     Audit::Findings(requirements::check_requirements),
     Audit::Numbers(outside_modules::lower_errors),
-    Audit::Findings(requirements::refused),
+    Audit::Findings(requirements::check_refused_requirements),
     Audit::Findings(shared_lock_file::check_shared_lock_file),
     Audit::Findings(changed_entries::check_changed_entries),
     Audit::Findings(decisions::check_decisions),
     Audit::Findings(unlocked_requirements::check_unlocked_requirements),
     Audit::Findings(version_too_young::check_ages),
-    Audit::Numbers(installed_packages::check_installed_packages),
-    Audit::Findings(policy::registry_data),
+    Audit::Numbers(installed_package_differs::check_installed_packages),
+    Audit::Findings(policy::check_registry_data),
     Audit::Numbers(online::check_entries_online),
     Audit::Numbers(platforms::check_required_platforms),
     Audit::Numbers(platforms_lost::check_lost_platforms),
@@ -123,8 +123,8 @@ const AUDITS: &[Audit] = &[
 /// Audits of the change under review as a whole. No comment in a lock file ignores their findings.
 const CHANGE_AUDITS: &[Audit] = &[
     Audit::Findings(unit_added::check_added_units),
-    Audit::Findings(root_removed::lock_file_ignored),
-    Audit::Findings(root_removed::excluded_from_upload),
+    Audit::Findings(root_removed::check_lock_file_is_read),
+    Audit::Findings(root_removed::check_upload_exclusion),
     Audit::Numbers(made_unknown::check_unknown_requirements),
     Audit::Findings(requests::check_refused_requests),
 ];
@@ -150,6 +150,7 @@ fn verify(root: &AuditedRoot<'_>, report: &mut VerifiedRoot) {
             }
         }
         if !root.is_policy_only() {
+            // The default registry from which the locked providers come shows the tool.
             report.registry = Dialect::only_one_where(|dialect| {
                 let mut entries = root.entries().iter();
                 entries.any(|entry| entry.address.hostname.is_default_of(dialect))

@@ -1,6 +1,8 @@
 //! Comparing entries with registries: whether each recorded hash is one of a published package. A
 //! mirror contains copies and does not know which packages were published: its packages can confirm
 //! a recorded hash, and a missing package proves nothing.
+//!
+//! Codes: `hash-not-published`, `version-withdrawn`, `signing-key-changed`, `hash-not-checked`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +55,7 @@ pub(super) fn check_entries_online(root: &AuditedRoot<'_>, report: &mut Verified
     }
     for (mirror, entries) in by_mirror {
         report.asked_mirrors.insert(mirror.clone(), entries.len());
-        platforms::add_findings(root, entries, Some(&mirror), report);
+        platforms::add_platform_findings(root, entries, Some(&mirror), report);
     }
     platforms_lost::check_lost_platforms_with(root, known, report);
 }
@@ -283,19 +285,19 @@ impl<'a> EntryCheck<'a> {
         let mut without_h1 = required.available.clone();
         without_h1.retain(|platform| !evidence.h1_by_platform.contains_key(platform));
         let failures = self.release().fetch_h1(without_h1, &mut evidence);
-        let has_required = failures.is_empty();
+        let are_required_fetched = failures.is_empty();
         self.record_failures(failures);
         let not_covered = self.finding_not_covered(&required, &evidence);
-        self.result.has_unknown_platforms |= not_covered.is_some() || !has_required;
+        self.result.has_unknown_platforms |= not_covered.is_some() || !are_required_fetched;
 
         let mut compared = ComparedHashes::default();
         let mut has_every_package = false;
         if let Some(published) = &published {
             // The registry may list fewer platforms than the signed file.
             let platforms = platforms | &published.platforms;
-            let has_rest = self.explain_recorded_h1(&platforms, &mut evidence);
+            let are_others_fetched = self.explain_recorded_h1(&platforms, &mut evidence);
             // An h1 may be that of a package that could not be fetched.
-            if has_required && has_rest {
+            if are_required_fetched && are_others_fetched {
                 evidence.complete_schemes.insert(HashScheme::H1);
             }
             let known = &evidence.h1_by_platform;

@@ -1,4 +1,6 @@
 //! Platforms that the recorded hashes cover, as far as packages with known hashes show.
+//!
+//! Codes: `platform-missing`, `platform-not-covered`, `platform-not-known`, `single-platform`.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +47,7 @@ pub(super) fn check_required_platforms(root: &AuditedRoot<'_>, report: &mut Veri
             compared.push(compare_entry(root, entry, &known));
         }
     }
-    add_findings(root, compared, None, report);
+    add_platform_findings(root, compared, None, report);
 }
 
 /// Compares an entry with the required platforms. The message about too few hashes contains no
@@ -93,7 +95,7 @@ pub(super) fn compare_entry<'a>(
 
     // Each h1 is for one platform: with fewer of them than platforms, one has none.
     let recorded = entry.locked.platform_hashes().count();
-    let unexplained = known.unexplained(hashes).len();
+    let unexplained = known.unexplained_h1(hashes).len();
     let are_too_few = unexplained < unknown.len() || recorded < possible;
     if !unknown.is_empty() && are_too_few {
         let numbers = H1Numbers {
@@ -173,7 +175,7 @@ fn compare_with_all<'a>(root: &AuditedRoot<'_>, entry: &'a Entry) -> ComparedEnt
 /// Adds the findings about all entries to the report. `mirror` is the source that was asked, if one
 /// was. Unknown platforms are a finding if the user requested platforms, or if an entry has a hash
 /// for one platform only; otherwise they are only part of the summary.
-pub(super) fn add_findings(
+pub(super) fn add_platform_findings(
     root: &AuditedRoot<'_>,
     compared: Vec<ComparedEntry<'_>>,
     mirror: Option<&str>,
@@ -190,9 +192,10 @@ pub(super) fn add_findings(
         let has_unknown = unknown.as_ref().is_none_or(|unknown| !unknown.is_empty());
         report.has_unknown_platforms |= has_unknown || !findings.is_empty();
         report.findings.extend(findings);
-        // All platforms are required, and the entry cannot have a hash for each.
-        let covers_one = unknown.is_none() && entry.locked.platform_hashes().count() < 2;
-        if has_unknown && (root.options.platforms.is_some() || covers_one) {
+        // All platforms are required, it is not known which there are, and the entry cannot have a
+        // hash for each.
+        let has_hash_for_one_only = unknown.is_none() && entry.locked.platform_hashes().count() < 2;
+        if has_unknown && (root.options.platforms.is_some() || has_hash_for_one_only) {
             platforms.extend(unknown.unwrap_or_default());
             entries.push(entry);
         }
@@ -225,16 +228,17 @@ pub(super) fn add_findings(
 /// The locked providers, each with a required platform from which the settings exempt it.
 pub(super) fn exempted_platforms(root: &AuditedRoot<'_>) -> BTreeSet<(String, Platform)> {
     let mut exempted = BTreeSet::new();
-    let missing = &root.module.settings.without_platforms;
+    let without_platforms = &root.module.settings.without_platforms;
     for entry in root.entries() {
-        for one in missing.of(&entry.address, root.module.dialect) {
+        for exemption in without_platforms.of(&entry.address, root.module.dialect) {
+            let platform = &exemption.platform;
             let is_required = match root.platforms {
                 Some(PlatformSelection::All) => true,
-                Some(PlatformSelection::These(these)) => these.contains(&one.platform),
+                Some(PlatformSelection::These(these)) => these.contains(platform),
                 None => false,
             };
             if is_required {
-                exempted.insert((root.provider_name(&entry.address), one.platform.clone()));
+                exempted.insert((root.provider_name(&entry.address), platform.clone()));
             }
         }
     }

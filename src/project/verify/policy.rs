@@ -1,5 +1,9 @@
 //! Findings about providers that the project's policy does not allow, and registry data about
 //! providers.
+//!
+//! Codes: `host-not-allowed`, `namespace-not-allowed`, `provider-not-allowed`,
+//! `version-not-allowed`, `look-alike`, `tier-not-allowed`, `provider-too-young`,
+//! `provider-warning`.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +17,7 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 
 /// Addresses and versions that the policy does not allow, and addresses that look like well-known
 /// ones.
-pub(super) fn addresses(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_addresses(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for named in root.named_providers() {
         findings.extend(check_address(root, named));
@@ -68,7 +72,7 @@ pub(super) fn check_signature(
 /// Findings about what registries say of providers, several requested at a time: of every provider
 /// if the policy depends on it, else of those with a new version, whose date is needed anyway. None
 /// offline.
-pub(super) fn registry_data(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_registry_data(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     if root.lock_file_state != FileState::Readable {
         return Vec::new();
     }

@@ -12,7 +12,7 @@ use crate::provider::{AddressParts, ProviderAddress};
 
 /// Providers that are locked, or required by a line that the change adds, and that no lock file of
 /// the base contains.
-pub(super) fn providers(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_new_providers(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(Base { facts, .. }) = root.base else {
         return Vec::new();
     };
@@ -95,7 +95,7 @@ fn findings_about_new_provider(
 
 /// Returns the findings about calls of publishers that the base does not use. Where the base locks
 /// modules, entries are checked instead.
-pub(super) fn modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_module_publishers(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(base) = &root.base else {
         return Vec::new();
     };
@@ -145,8 +145,8 @@ pub(super) fn modules(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 }
 
 /// The finding about a module from a host or publisher from which the base neither locked nor
-/// called a module. `None` if no lock file of the base contains modules: [`modules`] checks the
-/// calls then.
+/// called a module. `None` if no lock file of the base contains modules:
+/// [`check_module_publishers`] checks the calls then.
 pub(super) fn finding_new_publisher(
     root: &AuditedRoot<'_>,
     entry: &Entry<LockedModule>,

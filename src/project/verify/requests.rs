@@ -1,5 +1,7 @@
 //! Modules and providers that are not requested, because only the change under review names their
 //! hosts.
+//!
+//! Code: `not-decided`.
 
 use std::sync::Arc;
 

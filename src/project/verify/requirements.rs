@@ -1,4 +1,7 @@
 //! Findings about differences between entries and the requirements of the configuration.
+//!
+//! Codes: `provider-not-locked`, `provider-not-required`, `version-outside-constraints`,
+//! `constraints-differ`, `requirement-refused`, `no-hashes`.
 
 use super::audited_root::{AuditedRoot, FileState, finding_at};
 use crate::configuration::{Requirement, StateKnowledge};
@@ -46,7 +49,7 @@ pub(super) fn check_requirements(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 }
 
 /// Required providers that `init` refuses, whatever is locked.
-pub(super) fn refused(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_refused_requirements(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     refused_by_init(root.requirements(), root.module.dialect)
 }
 

@@ -11,7 +11,7 @@ use crate::system::{excludes_from_upload, files};
 
 /// Versions of Terraform before 0.14 read no lock file, so a change that requires one removes the
 /// lock.
-pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_lock_file_is_read(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(base) = &root.base else {
         return Vec::new();
     };
@@ -32,7 +32,7 @@ pub(super) fn lock_file_ignored(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
 
 /// Findings about patterns that the change adds and by which remote runs of HCP Terraform get no
 /// lock file. None if the root module does not run remotely.
-pub(super) fn excluded_from_upload(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
+pub(super) fn check_upload_exclusion(root: &AuditedRoot<'_>) -> Vec<Diagnostic> {
     let Some(Base {
         facts: BaseFacts { change, .. },
         ..

@@ -194,7 +194,8 @@ impl ReviewedChange {
                 "that of the base cannot be read, so this change is checked without it"
             }
         };
-        let (shown, what) = (edit.shown.display(), edit.what);
+        let shown = edit.shown.display();
+        let what = edit.what;
         let location = Location::of_file(edit.shown);
         match difference {
             Some(difference) if difference.looser.is_empty() => {

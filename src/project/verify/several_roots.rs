@@ -1,5 +1,7 @@
 //! Findings about several root modules: lock files for different tools in one repository, and lock
 //! files that git does not share, because they are missing or ignored.
+//!
+//! Codes: `mixed-dialects`, `untracked-lock-file`.
 
 use std::collections::BTreeMap;
 use std::mem::take;

@@ -1,4 +1,6 @@
 //! The finding about a Terragrunt unit that a change adds to a root module.
+//!
+//! Code: `not-decided`.
 
 use super::audited_root::AuditedRoot;
 use crate::diagnostic::{Diagnostic, Message, Reason};

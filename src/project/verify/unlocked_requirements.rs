@@ -1,5 +1,7 @@
 //! Decisions about requirements of providers that no lock file fixes, so that `init` installs what
 //! the requirements allow.
+//!
+//! Code: `decision-changed`.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,7 @@
 //! Verifying: compares the lock files of root modules with their configurations, their policies and
 //! the registries.
+//!
+//! Code: `nothing-installed`.
 
 use std::collections::BTreeSet;
 use std::mem::take;

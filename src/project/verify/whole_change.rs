@@ -1,5 +1,7 @@
 //! Findings about a change as a whole: removed lock files, edited settings, links, and paths that
 //! differ in case.
+//!
+//! Codes: `root-removed`, `not-decided`, `decision-changed`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
