@@ -401,18 +401,18 @@ struct Resource {
 /// The members of the record of a backend that matter.
 #[derive(Deserialize)]
 struct BackendRecord {
-    backend: Option<RecordedBackend>,
+    backend: Option<BackendOfInit>,
 }
 
 #[derive(Deserialize)]
-struct RecordedBackend {
+struct BackendOfInit {
     #[serde(rename = "type")]
     kind: String,
-    config: Option<RecordedPaths>,
+    config: Option<PathsOfInit>,
 }
 
 #[derive(Deserialize)]
-struct RecordedPaths {
+struct PathsOfInit {
     path: Option<PathBuf>,
 }
 

@@ -286,9 +286,9 @@ impl StateStorage {
         differing_arguments(self, other).is_empty()
     }
 
-    /// Whether both places have the same arguments, except the arguments that select a state,
-    /// whatever block has them.
-    pub(crate) fn has_arguments_of(&self, other: &Self) -> bool {
+    /// Whether the arguments select the same store, whatever block has them. Arguments that select
+    /// a state in the store may differ.
+    pub(crate) fn selects_same_store(&self, other: &Self) -> bool {
         let mut differences = differing_arguments(self, other).into_iter();
         differences.all(|name| SELECTORS.contains(&name))
     }
@@ -351,7 +351,7 @@ impl StateStorage {
     }
 
     /// Whether both states are in the same store, perhaps under different keys.
-    pub(crate) fn has_store_of(&self, other: &Self) -> bool {
+    pub(crate) fn is_in_same_store(&self, other: &Self) -> bool {
         self.name == other.name
             && differing_arguments(self, other)
                 .iter()

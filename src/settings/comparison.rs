@@ -23,9 +23,9 @@ pub struct SettingsDifference {
     pub looser: BTreeSet<&'static str>,
 }
 
-/// Effect of a different value.
+/// Direction of a change of a value: whether it allows less or more than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Effect {
+enum Direction {
     Equal,
     Stricter,
     Looser,
@@ -51,13 +51,13 @@ impl SettingsDifference {
         self.stricter.is_empty() && self.looser.is_empty()
     }
 
-    fn add(&mut self, key: &'static str, effect: Effect) {
-        match effect {
-            Effect::Equal => {}
-            Effect::Stricter => {
+    fn add(&mut self, key: &'static str, direction: Direction) {
+        match direction {
+            Direction::Equal => {}
+            Direction::Stricter => {
                 self.stricter.insert(key);
             }
-            Effect::Looser => {
+            Direction::Looser => {
                 self.looser.insert(key);
             }
         }
@@ -108,7 +108,7 @@ impl ComparedSettings<'_> {
         );
         // No directory is stricter than a different one.
         if *modules_mirror != now.modules_mirror {
-            difference.add("modules.mirror", Effect::Looser);
+            difference.add("modules.mirror", Direction::Looser);
         }
 
         let exempted_before = exempted_platforms(without_platforms.clone());
@@ -129,15 +129,15 @@ impl ComparedSettings<'_> {
 
     /// A dialect is no change unless something at the base is for the other tool, which reads other
     /// files.
-    fn compare_dialects(&self, before: Option<Dialect>) -> Effect {
+    fn compare_dialects(&self, before: Option<Dialect>) -> Direction {
         let before = before.or(self.above.dialect);
         let now = self.now.dialect.or(self.above.dialect);
         match (before, now) {
-            (before, now) if before == now => Effect::Equal,
+            (before, now) if before == now => Direction::Equal,
             (None, Some(now)) if self.dialects.iter().all(|dialect| *dialect == now) => {
-                Effect::Stricter
+                Direction::Stricter
             }
-            _ => Effect::Looser,
+            _ => Direction::Looser,
         }
     }
 }
@@ -202,42 +202,42 @@ fn strictness_of_module_locks(lock_modules: Option<bool>) -> u8 {
 }
 
 /// A larger value is stricter.
-fn stricter_if_larger<T: Ord>(before: &T, now: &T) -> Effect {
+fn stricter_if_larger<T: Ord>(before: &T, now: &T) -> Direction {
     match now.cmp(before) {
-        std::cmp::Ordering::Equal => Effect::Equal,
-        std::cmp::Ordering::Greater => Effect::Stricter,
-        std::cmp::Ordering::Less => Effect::Looser,
+        std::cmp::Ordering::Equal => Direction::Equal,
+        std::cmp::Ordering::Greater => Direction::Stricter,
+        std::cmp::Ordering::Less => Direction::Looser,
     }
 }
 
 /// A set to which elements are added is stricter.
-fn stricter_if_more<T: PartialEq>(before: &[T], now: &[T]) -> Effect {
+fn stricter_if_more<T: PartialEq>(before: &[T], now: &[T]) -> Direction {
     let has_all_before = before.iter().all(|one| now.contains(one));
     let has_only_before = now.iter().all(|one| before.contains(one));
     match (has_all_before, has_only_before) {
-        (true, true) => Effect::Equal,
-        (true, false) => Effect::Stricter,
-        (false, _) => Effect::Looser,
+        (true, true) => Direction::Equal,
+        (true, false) => Direction::Stricter,
+        (false, _) => Direction::Looser,
     }
 }
 
 /// A set from which elements are removed is stricter.
-fn stricter_if_fewer<T: PartialEq>(before: &[T], now: &[T]) -> Effect {
+fn stricter_if_fewer<T: PartialEq>(before: &[T], now: &[T]) -> Direction {
     stricter_if_more(now, before)
 }
 
 /// A list of what is allowed is stricter if it shrinks, or where everything was allowed.
-fn compare_allowed<T: PartialEq>(before: Option<&[T]>, now: Option<&[T]>) -> Effect {
+fn compare_allowed<T: PartialEq>(before: Option<&[T]>, now: Option<&[T]>) -> Direction {
     match (before, now) {
-        (None, None) => Effect::Equal,
-        (None, Some(_)) => Effect::Stricter,
-        (Some(_), None) => Effect::Looser,
+        (None, None) => Direction::Equal,
+        (None, Some(_)) => Direction::Stricter,
+        (Some(_), None) => Direction::Looser,
         (Some(before), Some(now)) => stricter_if_fewer(before, now),
     }
 }
 
-impl Effect {
-    /// The effect of two edits together.
+impl Direction {
+    /// The direction of two edits together.
     fn combined_with(self, other: Self) -> Self {
         self.max(other)
     }
@@ -246,15 +246,15 @@ impl Effect {
 fn compare_required_platforms(
     before: Option<&PlatformSelection>,
     now: Option<&PlatformSelection>,
-) -> Effect {
+) -> Direction {
     match (before, now) {
-        (before, now) if before == now => Effect::Equal,
+        (before, now) if before == now => Direction::Equal,
         // Without a list no platform is required.
-        (None, _) | (_, Some(PlatformSelection::All)) => Effect::Stricter,
+        (None, _) | (_, Some(PlatformSelection::All)) => Direction::Stricter,
         (Some(PlatformSelection::These(before)), Some(PlatformSelection::These(now))) => {
             stricter_if_more(before, now)
         }
-        _ => Effect::Looser,
+        _ => Direction::Looser,
     }
 }
 
@@ -291,13 +291,13 @@ fn excluded_globs(filters: &[RootFilter]) -> Vec<&Glob> {
 }
 
 /// No list includes all root modules, and a path without a glob makes a directory one.
-fn compare_included(before: &[&Glob], now: &[&Glob]) -> Effect {
+fn compare_included(before: &[&Glob], now: &[&Glob]) -> Direction {
     let has_only_globs = before.iter().all(|glob| glob.glob().contains('*'));
     match (before.is_empty(), now.is_empty()) {
-        (true, true) => Effect::Equal,
+        (true, true) => Direction::Equal,
         (false, false) => stricter_if_more(before, now),
-        (false, true) if has_only_globs => Effect::Stricter,
-        (true, false) | (false, true) => Effect::Looser,
+        (false, true) if has_only_globs => Direction::Stricter,
+        (true, false) | (false, true) => Direction::Looser,
     }
 }
 
@@ -400,16 +400,16 @@ fn compare_policies(
 fn compare_allowed_modules(
     before: Option<&[ModulePattern]>,
     now: Option<&[ModulePattern]>,
-) -> Effect {
-    let effect = compare_allowed(before, now);
-    let (Effect::Looser, Some(before), Some(now)) = (effect, before, now) else {
-        return effect;
+) -> Direction {
+    let direction = compare_allowed(before, now);
+    let (Direction::Looser, Some(before), Some(now)) = (direction, before, now) else {
+        return direction;
     };
     let is_covered = |new: &ModulePattern| before.iter().any(|old| old.covers(new));
     if now.iter().all(is_covered) {
-        Effect::Stricter
+        Direction::Stricter
     } else {
-        Effect::Looser
+        Direction::Looser
     }
 }
 
@@ -424,29 +424,29 @@ fn providers_and_versions(rules: &[ProviderRule]) -> Vec<(&ProviderPatternSpec, 
 
 /// Of several lines for a provider, any key is accepted. So a new line is stricter only if it adds
 /// no key to the providers of a line that was there.
-fn compare_trust(before: &[TrustRule], now: &[TrustRule]) -> Effect {
-    let mut effect = Effect::Equal;
+fn compare_trust(before: &[TrustRule], now: &[TrustRule]) -> Direction {
+    let mut direction = Direction::Equal;
     for old in before {
         // Without a line, a provider may be signed with any key.
         if !now.iter().any(|new| new.is_for_same(old)) {
-            return Effect::Looser;
+            return Direction::Looser;
         }
     }
     for new in now {
         let is_known = before.iter().any(|old| old.is_for_same(new));
         for old in before.iter().filter(|old| old.overlaps(new)) {
             if !new.accepts_only(old) {
-                return Effect::Looser;
+                return Direction::Looser;
             }
             if !old.accepts_only(new) {
-                effect = Effect::Stricter;
+                direction = Direction::Stricter;
             }
         }
         if !is_known {
-            effect = Effect::Stricter;
+            direction = Direction::Stricter;
         }
     }
-    effect
+    direction
 }
 
 impl TrustRule {
@@ -484,20 +484,20 @@ fn may_be_equal<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
 }
 
 /// Facts of others are used only if a listed key signed them.
-fn compare_shared_caches(before: Option<&CacheTable>, now: Option<&CacheTable>) -> Effect {
+fn compare_shared_caches(before: Option<&CacheTable>, now: Option<&CacheTable>) -> Direction {
     match (before, now) {
-        (None, None) => Effect::Equal,
-        (Some(_), None) => Effect::Stricter,
+        (None, None) => Direction::Equal,
+        (Some(_), None) => Direction::Stricter,
         (Some(before), Some(now)) if before.shared.repository == now.shared.repository => {
             stricter_if_fewer(&before.shared.trusted_keys, &now.shared.trusted_keys)
         }
-        _ => Effect::Looser,
+        _ => Direction::Looser,
     }
 }
 
 /// Compares the levels of findings, of the file alone and together with the files further up.
-fn compare_levels(before: &[FileLevels], now: &[FileLevels], above: &[FileLevels]) -> Effect {
-    let mut effect = Effect::Equal;
+fn compare_levels(before: &[FileLevels], now: &[FileLevels], above: &[FileLevels]) -> Direction {
+    let mut direction = Direction::Equal;
     for code in Code::FINDINGS {
         let Some(rule) = code.rule() else {
             continue;
@@ -511,11 +511,11 @@ fn compare_levels(before: &[FileLevels], now: &[FileLevels], above: &[FileLevels
             for above in [&[], above] {
                 let before = PossibleLevels::new(*code, severity, before, above);
                 let now = PossibleLevels::new(*code, severity, now, above);
-                effect = effect.combined_with(before.compare(&now));
+                direction = direction.combined_with(before.compare(&now));
             }
         }
     }
-    effect
+    direction
 }
 
 /// Levels of a finding: for all directories, and for some.
@@ -542,24 +542,24 @@ impl PossibleLevels {
     }
 
     /// Compares the levels that a finding may have before and now.
-    fn compare(&self, now: &Self) -> Effect {
+    fn compare(&self, now: &Self) -> Direction {
         let globs_before = self.of_paths.iter().map(|(globs, _)| globs);
         let globs_now = now.of_paths.iter().map(|(globs, _)| globs);
         if globs_before.eq(globs_now) {
-            let mut effect = stricter_if_larger(&self.general, &now.general);
+            let mut direction = stricter_if_larger(&self.general, &now.general);
             for ((_, before), (_, now)) in self.of_paths.iter().zip(&now.of_paths) {
-                effect = effect.combined_with(stricter_if_larger(before, now));
+                direction = direction.combined_with(stricter_if_larger(before, now));
             }
-            return effect;
+            return direction;
         }
         // Which directories a glob matches is not compared, so every level now must be at least as
         // strict as every level before.
         let strictest_before = self.all().max();
         let loosest_now = now.all().min();
         if loosest_now >= strictest_before {
-            Effect::Stricter
+            Direction::Stricter
         } else {
-            Effect::Looser
+            Direction::Looser
         }
     }
 

@@ -108,9 +108,9 @@ impl Session<'_> {
             providers: named_providers?,
             ..options.clone()
         };
-        let mut offline = None;
+        let mut offline_source = None;
         if self.options.offline {
-            offline = Some(offline_source(self, roots));
+            offline_source = Some(known_offline(self, roots));
         }
 
         // 2. Take each root module through the pipeline.
@@ -119,7 +119,7 @@ impl Session<'_> {
             findings: Vec::new(),
             coverage: roots.passed_over.clone(),
         };
-        self.with_pipeline(options, upgrade, offline, |pipeline| {
+        self.with_pipeline(options, upgrade, offline_source, |pipeline| {
             let users = split_by_shared_lock_file(&roots.list);
             for (list, side_by_side) in [(users.first, SIDE_BY_SIDE), (users.later, 1)] {
                 pipeline.each_root(&list, side_by_side, |path, result| {
@@ -134,12 +134,13 @@ impl Session<'_> {
         Ok(report)
     }
 
-    /// Starts a pipeline, whose questions are asked by threads that end with it.
+    /// Starts a pipeline for a run of `lock` or `upgrade`. The threads that ask sources end with
+    /// it. Offline, `offline_source` is the source of all root modules.
     pub(super) fn with_pipeline<R>(
         &self,
         options: &LockOptions,
         upgrade: Option<&UpgradeOptions>,
-        offline: Option<Arc<Source>>,
+        offline_source: Option<Arc<Source>>,
         run: impl FnOnce(&Pipeline<'_, '_>) -> R,
     ) -> R {
         let progress: ProgressSink<'_> = &|package, progress| self.note_progress(package, progress);
@@ -158,9 +159,9 @@ impl Session<'_> {
                         cache: self.hash_cache.as_ref(),
                         progress,
                     },
-                    offline,
-                    planning: Permits::new(WAITING_REQUESTS as u64),
-                    hosts: Mutex::default(),
+                    offline_source,
+                    planning_permits: Permits::new(WAITING_REQUESTS as u64),
+                    notified_hosts: Mutex::default(),
                 })
             },
         )
@@ -172,11 +173,11 @@ pub(super) struct Pipeline<'a, 'b> {
     session: &'a Session<'b>,
     run: LockRun<'a>,
     /// Source of all root modules of an offline run.
-    offline: Option<Arc<Source>>,
+    offline_source: Option<Arc<Source>>,
     /// Threads with which root modules plan, besides their own.
-    planning: Permits,
-    /// Hosts of the required providers of all root modules so far.
-    hosts: Mutex<BTreeSet<Hostname>>,
+    planning_permits: Permits,
+    /// Hosts of the required providers of all root modules so far, which were notified.
+    notified_hosts: Mutex<BTreeSet<Hostname>>,
 }
 
 /// A root module whose versions are selected.
@@ -443,7 +444,7 @@ impl Pipeline<'_, '_> {
 
     /// Notifies the observers of hosts that no root module before has required.
     fn notify_hosts(&self, prepared: &Prepared) {
-        let mut hosts = lock(&self.hosts);
+        let mut hosts = lock(&self.notified_hosts);
         let known = hosts.len();
         hosts.extend(prepared.providers().map(|address| address.hostname.clone()));
         if hosts.len() > known || known == 0 {
@@ -453,7 +454,7 @@ impl Pipeline<'_, '_> {
 
     /// The source of a root module's packages.
     fn source_of(&self, prepared: &Prepared) -> Result<Arc<Source>> {
-        match &self.offline {
+        match &self.offline_source {
             Some(source) => Ok(Arc::clone(source)),
             None => self
                 .session
@@ -562,7 +563,7 @@ impl Pipeline<'_, '_> {
     /// modules have not taken them all. Without one, a root module plans on its own thread.
     fn planning_threads(&self, asks: bool, providers: usize) -> Permit<'_> {
         let count = if asks { providers } else { 0 };
-        self.planning.take_free(count as u64)
+        self.planning_permits.take_free(count as u64)
     }
 
     /// Edits the lock files of providers and of modules in memory.
@@ -649,7 +650,7 @@ fn unknown_dates_error() -> Diagnostic {
 
 /// The source of an offline run: the packages in the cache, and the versions in the lock files of
 /// all root modules.
-fn offline_source(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
+fn known_offline(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
     let known = session
         .read_versions(roots, |_| Diagnostics::default())
         .providers;

@@ -30,7 +30,7 @@ pub(super) trait ProviderStore: Sync {
     fn path(&self, package: &PackageId) -> PathBuf;
 
     /// Looks for the archive of a package.
-    fn find(&self, package: &PackageId) -> Result<FoundPackage>;
+    fn find(&self, package: &PackageId) -> Result<ExistingPackage>;
 
     /// Creates the file that a package is downloaded into.
     fn temporary_file(&self, package: &PackageId) -> Result<Temporary<NamedTempFile>>;
@@ -63,14 +63,14 @@ pub(super) struct PublishedPackages {
 }
 
 /// Content of a mirror under the name of a package.
-pub(super) enum FoundPackage {
+pub(super) enum ExistingPackage {
     Nothing,
-    Archive(FoundArchive),
+    Archive(ExistingArchive),
     /// A file that cannot be the package.
     Other,
 }
 
-pub(super) struct FoundArchive {
+pub(super) struct ExistingArchive {
     pub(super) zh: Hash,
     /// Size in bytes.
     pub(super) size: u64,
@@ -277,13 +277,13 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
     /// The package is not authentic, or no lock file records it.
     fn keep_or_fetch(
         &self,
-        found: &FoundPackage,
+        found: &ExistingPackage,
         requested: &RequestedPackage<'_>,
         repeated: &BTreeSet<(Version, Hash)>,
     ) -> Result<Stored> {
         let RequestedPackage { package, release } = requested;
         let session = self.session;
-        let action = if matches!(found, FoundPackage::Nothing) {
+        let action = if matches!(found, ExistingPackage::Nothing) {
             MirrorAction::Added
         } else {
             MirrorAction::Replaced
@@ -304,7 +304,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         };
 
         // 1. Keep an archive that is recorded.
-        if let FoundPackage::Archive(archive) = found
+        if let ExistingPackage::Archive(archive) = found
             && let Some(accepted) = self.accept_existing(archive, requested, repeated)?
         {
             stored.package.action = MirrorAction::Kept;
@@ -338,7 +338,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
         // 3. Store it.
         match found {
             // The archive was not known to be the package before it was fetched again.
-            FoundPackage::Archive(archive) if archive.zh == digest.zh => {
+            ExistingPackage::Archive(archive) if archive.zh == digest.zh => {
                 stored.package.action = MirrorAction::Kept;
             }
             _ => stored.pushed = self.store.put(package, file, &digest)?,
@@ -355,7 +355,7 @@ impl<P: ProviderStore> Filling<'_, '_, P> {
     /// platform: it is a different file, or has the names of several platforms.
     fn accept_existing(
         &self,
-        archive: &FoundArchive,
+        archive: &ExistingArchive,
         requested: &RequestedPackage<'_>,
         repeated: &BTreeSet<(Version, Hash)>,
     ) -> Result<Option<AcceptedArchive>> {
@@ -408,12 +408,12 @@ fn at_record(errors: Diagnostics, record: Option<&Record>) -> Diagnostics {
 
 /// Returns the archives that have the names of several platforms of a version.
 fn repeated_archives(
-    found: &[(Result<FoundPackage>, RequestedPackage<'_>)],
+    found: &[(Result<ExistingPackage>, RequestedPackage<'_>)],
 ) -> BTreeSet<(Version, Hash)> {
     let mut seen = BTreeSet::new();
     let mut repeated = BTreeSet::new();
     for (found, RequestedPackage { package, release }) in found {
-        if let Ok(FoundPackage::Archive(archive)) = found
+        if let Ok(ExistingPackage::Archive(archive)) = found
             && let Some(digest) = &archive.digest
             && release.records_package(&package.platform, digest)
         {

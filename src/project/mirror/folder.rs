@@ -18,7 +18,7 @@ use tempfile::NamedTempFile;
 use super::directory::{MirrorDirectory, file_name};
 use super::documents::{Archives, Document, INDEX, Index, document_name};
 use super::fill::{
-    ArchiveIdentity, FoundArchive, FoundPackage, ProviderStore, PublishedPackages, Stored,
+    ArchiveIdentity, ExistingArchive, ExistingPackage, ProviderStore, PublishedPackages, Stored,
     identify_archive,
 };
 use super::mirrored::{Mirrored, RemovedFile};
@@ -99,9 +99,9 @@ impl<'a> Folder<'a> {
         // package.
         if document.content.names(platform, &file_name(package)) {
             let digest = match self.find(package)? {
-                FoundPackage::Nothing => return Ok(None),
-                FoundPackage::Archive(archive) => archive.digest,
-                FoundPackage::Other => None,
+                ExistingPackage::Nothing => return Ok(None),
+                ExistingPackage::Archive(archive) => archive.digest,
+                ExistingPackage::Other => None,
             };
             if let Some(digest) = digest {
                 let dialect = self.mirror.releases.dialect_of(address);
@@ -200,22 +200,22 @@ impl ProviderStore for Folder<'_> {
     }
 
     /// A symbolic link is not followed: it is treated as a file that is not the package.
-    fn find(&self, package: &PackageId) -> Result<FoundPackage> {
+    fn find(&self, package: &PackageId) -> Result<ExistingPackage> {
         let path = self.path(package);
         let Ok(metadata) = fs::symlink_metadata(&path) else {
-            return Ok(FoundPackage::Nothing);
+            return Ok(ExistingPackage::Nothing);
         };
         if metadata.is_file()
             && let Ok(mut file) = files::open(&path)
             && let Ok(digest) = hash_zip_file(&mut file, &package.address.name, &Limits::default())
         {
-            return Ok(FoundPackage::Archive(FoundArchive {
+            return Ok(ExistingPackage::Archive(ExistingArchive {
                 zh: digest.zh.clone(),
                 size: digest.size,
                 digest: Some(digest),
             }));
         }
-        Ok(FoundPackage::Other)
+        Ok(ExistingPackage::Other)
     }
 
     fn temporary_file(&self, package: &PackageId) -> Result<Temporary<NamedTempFile>> {

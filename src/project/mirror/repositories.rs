@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tempfile::NamedTempFile;
 
-use super::fill::{FoundArchive, FoundPackage, ProviderStore, PublishedPackages, Stored};
+use super::fill::{ExistingArchive, ExistingPackage, ProviderStore, PublishedPackages, Stored};
 use super::mirrored::MirrorAction;
 use super::releases::{LockedReleases, Versions};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
@@ -81,16 +81,16 @@ impl ProviderStore for MirrorRepository<'_> {
             .unwrap_or_default()
     }
 
-    fn find(&self, package: &PackageId) -> Result<FoundPackage> {
+    fn find(&self, package: &PackageId) -> Result<ExistingPackage> {
         let tag = self.tag(package)?;
         Ok(match tag.listed_archive(&package.platform)? {
-            Some((zh, size)) => FoundPackage::Archive(FoundArchive {
+            Some((zh, size)) => ExistingPackage::Archive(ExistingArchive {
                 zh,
                 size,
                 digest: None,
             }),
-            None if tag.lists(&package.platform) => FoundPackage::Other,
-            None => FoundPackage::Nothing,
+            None if tag.lists(&package.platform) => ExistingPackage::Other,
+            None => ExistingPackage::Nothing,
         })
     }
 

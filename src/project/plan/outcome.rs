@@ -9,7 +9,7 @@ use super::record::record;
 use super::refused_by_init::refused_by_init;
 use super::request::{LockRequest, OldEntries};
 use super::select::SelectedVersions;
-use super::shared_entries::{RecordedEntry, UnconfirmedHashes};
+use super::shared_entries::{NewEntry, UnconfirmedHashes};
 use crate::configuration::Requirements;
 use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Collector, Diagnostic, Diagnostics, Help, Result, RunOption};
@@ -47,7 +47,7 @@ pub struct ProviderReport {
     /// Determined only for an entry that keeps its version, if no platforms are specified.
     pub covered: Option<BTreeSet<Platform>>,
     /// The entry that was recorded, which root modules share. `None` if it was not checked.
-    recorded: Option<Arc<RecordedEntry>>,
+    recorded: Option<Arc<NewEntry>>,
 }
 
 impl LockOutcome {
@@ -123,7 +123,7 @@ fn known_or_new_entry(
     plan: &ProviderPlan<'_>,
     packages: Arc<Packages>,
     request: &LockRequest<'_>,
-) -> Result<Arc<RecordedEntry>> {
+) -> Result<Arc<NewEntry>> {
     if let Some(entry) = &plan.shared_entry {
         return Ok(Arc::clone(entry));
     }
@@ -201,7 +201,7 @@ fn warning_rules_unchecked_offline(request: &LockRequest<'_>) -> Option<Diagnost
 fn join_entries(
     request: &LockRequest<'_>,
     old: &OldEntries,
-    entries: Vec<(&ProviderAddress, Arc<RecordedEntry>)>,
+    entries: Vec<(&ProviderAddress, Arc<NewEntry>)>,
     mut warnings: Vec<Diagnostic>,
 ) -> LockOutcome {
     let requirements = &request.prepared.requirements;

@@ -10,7 +10,7 @@ use super::kept_platforms::{self, KeptPlatforms};
 use super::prepared::Prepared;
 use super::request::{LockRequest, RequestedData};
 use super::select::{SelectedProvider, SelectedVersions, collect_or_merge_errors};
-use super::shared_entries::{EntryRules, RecordedEntry};
+use super::shared_entries::{EntryRules, NewEntry};
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Result, RunOption, UpgradeRemedy,
 };
@@ -33,7 +33,7 @@ pub(crate) struct ProviderPlan<'a> {
     pub(super) replaced_platforms: KeptPlatforms,
     pub(super) warnings: Vec<Diagnostic>,
     /// The entry that was recorded for a root module that plans the same.
-    pub(super) shared_entry: Option<Arc<RecordedEntry>>,
+    pub(super) shared_entry: Option<Arc<NewEntry>>,
 }
 
 impl ProviderPlan<'_> {
@@ -51,8 +51,8 @@ impl ProviderPlan<'_> {
     }
 
     /// Whether an entry was made from the same plan as this one, and from the same entry before.
-    pub(super) fn has_made(&self, entry: &RecordedEntry) -> bool {
-        let RecordedEntry {
+    pub(super) fn has_made(&self, entry: &NewEntry) -> bool {
+        let NewEntry {
             provider,
             packages,
             rules,

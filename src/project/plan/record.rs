@@ -9,7 +9,7 @@ use super::kept_platforms;
 use super::packages::ProviderPlan;
 use super::release_lookup::{Confirmation, ReleaseLookup, remedy_to_accept, unpublished_warning};
 use super::request::LockRequest;
-use super::shared_entries::{RecordedEntry, UnconfirmedHashes};
+use super::shared_entries::{NewEntry, UnconfirmedHashes};
 use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result, RunOption};
 use crate::lockfile::LockedProvider;
@@ -32,7 +32,7 @@ pub(super) fn record(
     request: &LockRequest<'_>,
     old: Option<&LockedProvider>,
     packages: Arc<Packages>,
-) -> Result<RecordedEntry> {
+) -> Result<NewEntry> {
     let mut entry = published_entry(plan, packages);
     let old_hashes = match old {
         Some(old) if old.version == *plan.version && !old.hashes.is_empty() => &old.hashes,
@@ -109,7 +109,7 @@ impl<'a> Check<'a> {
     fn new(
         old_hashes: &'a BTreeSet<Hash>,
         release: &ReleaseLookup<'_>,
-        published: &RecordedEntry,
+        published: &NewEntry,
         mirror: Option<&'a str>,
     ) -> Self {
         let confirmation = release.find_confirmation(old_hashes, &published.packages);
@@ -209,7 +209,7 @@ fn remove_hashes_of_packages(
 }
 
 /// Makes an entry of the published hashes alone, without the hashes of the entry before.
-fn published_entry(plan: &ProviderPlan<'_>, packages: Arc<Packages>) -> RecordedEntry {
+fn published_entry(plan: &ProviderPlan<'_>, packages: Arc<Packages>) -> NewEntry {
     let ProviderPlan {
         candidate,
         version,
@@ -228,7 +228,7 @@ fn published_entry(plan: &ProviderPlan<'_>, packages: Arc<Packages>) -> Recorded
         constraints,
         hashes,
     });
-    RecordedEntry {
+    NewEntry {
         provider,
         warning: None,
         counts: UnconfirmedHashes::default(),

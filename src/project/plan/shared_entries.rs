@@ -35,7 +35,7 @@ impl UnconfirmedHashes {
 }
 
 /// The new entry of a provider, with its input.
-pub(crate) struct RecordedEntry {
+pub(crate) struct NewEntry {
     pub(super) provider: Arc<LockedProvider>,
     pub(super) warning: Option<Diagnostic>,
     pub(super) counts: UnconfirmedHashes,
@@ -64,15 +64,15 @@ pub(super) struct EntryRules {
 
 /// Entries that were recorded in this run, the last ones of each provider.
 #[derive(Default)]
-pub(crate) struct SharedEntries(Mutex<HashMap<ProviderAddress, VecDeque<Arc<RecordedEntry>>>>);
+pub(crate) struct SharedEntries(Mutex<HashMap<ProviderAddress, VecDeque<Arc<NewEntry>>>>);
 
 impl SharedEntries {
     /// Returns an entry of a provider that fits; `None` if no root module has recorded one.
     pub(super) fn find(
         &self,
         address: &ProviderAddress,
-        fits: impl Fn(&RecordedEntry) -> bool,
-    ) -> Option<Arc<RecordedEntry>> {
+        fits: impl Fn(&NewEntry) -> bool,
+    ) -> Option<Arc<NewEntry>> {
         lock(&self.0)
             .get(address)?
             .iter()
@@ -85,9 +85,9 @@ impl SharedEntries {
     pub(super) fn keep_or_find_same(
         &self,
         address: &ProviderAddress,
-        entry: Arc<RecordedEntry>,
-        is_same: impl Fn(&RecordedEntry) -> bool,
-    ) -> Arc<RecordedEntry> {
+        entry: Arc<NewEntry>,
+        is_same: impl Fn(&NewEntry) -> bool,
+    ) -> Arc<NewEntry> {
         let mut by_provider = lock(&self.0);
         let entries = by_provider.entry(address.clone()).or_default();
         if let Some(known) = entries.iter().find(|entry| is_same(entry)) {
@@ -99,7 +99,7 @@ impl SharedEntries {
     }
 }
 
-impl RecordedEntry {
+impl NewEntry {
     /// The block of the entry in canonical form. `address` is the one of its provider.
     pub(super) fn canonical_block(&self, address: &ProviderAddress) -> &CanonicalBlock {
         self.block

@@ -48,12 +48,12 @@ impl Decision {
     fn effect(self) -> Option<Effect> {
         let effect = match self {
             Self::Nothing => return None,
-            Self::Stacks => Effect::decided("decides which stacks of Atmos are merged"),
-            Self::Workspace => Effect::decided("decides on the state of a component in its store"),
-            Self::Component => Effect::decided("decides which component Atmos deploys"),
-            Self::Remote => Effect::not_decided("lets Atmos read stacks from elsewhere"),
-            Self::Source => Effect::not_decided("decides from where Atmos takes a component"),
-            Self::State => Effect::not_decided("decides where the states of components are"),
+            Self::Stacks => Effect::note("decides which stacks of Atmos are merged"),
+            Self::Workspace => Effect::note("decides on the state of a component in its store"),
+            Self::Component => Effect::note("decides which component Atmos deploys"),
+            Self::Remote => Effect::needs_owner("lets Atmos read stacks from elsewhere"),
+            Self::Source => Effect::needs_owner("decides from where Atmos takes a component"),
+            Self::State => Effect::needs_owner("decides where the states of components are"),
         };
         Some(effect)
     }
@@ -89,7 +89,7 @@ pub(super) fn effect_of_stack(
             .iter()
             .any(|text| text.contains("backend") || text.contains("components"));
         if is_below_atmos && names_state {
-            return Some(Effect::not_decided("is a stack of Atmos that is not read"));
+            return Some(Effect::needs_owner("is a stack of Atmos that is not read"));
         }
         return None;
     };

@@ -80,9 +80,9 @@ struct Values<'a> {
     complete: BTreeSet<&'a str>,
 }
 
-/// The effect of a changed file with attributes on configuration and lock files: not decided if git
-/// may change them, decided if it only hides their changes from reviewers. All attributes of the
-/// files are compared with the base, wherever they are set.
+/// The effect of a changed file with attributes on configuration and lock files: an owner has to
+/// allow it if git may change them; a note, if it only hides their changes from reviewers. All
+/// attributes of the files are compared with the base, wherever they are set.
 pub(super) fn effect_of_attributes(
     change: &ReviewedChange,
     path: &Path,
@@ -91,7 +91,7 @@ pub(super) fn effect_of_attributes(
     let base = Tree::Revision(Arc::clone(&change.base));
     for tree in [&base, &Tree::Work] {
         if tree.exists(path) && tree.read(path, MAX_SIZE).is_err() {
-            return Some(Effect::not_decided("is not read"));
+            return Some(Effect::needs_owner("is not read"));
         }
     }
     let mut before = Attributes::new(&base, &change.top);
@@ -101,7 +101,7 @@ pub(super) fn effect_of_attributes(
         before.read_for(file);
         now.read_for(file);
         if before.line_count > MOST_LINES || now.line_count > MOST_LINES {
-            return Some(Effect::not_decided("has too many lines to be read"));
+            return Some(Effect::needs_owner("has too many lines to be read"));
         }
         let old = before.values_of(file);
         let new = now.values_of(file);
@@ -110,7 +110,7 @@ pub(super) fn effect_of_attributes(
                 if !is_harmless(name, value) {
                     let shown = change.shown_path(file).display();
                     let effect = format!("sets the attribute {name} of {shown}");
-                    return Some(Effect::not_decided(&effect));
+                    return Some(Effect::needs_owner(&effect));
                 }
             }
         }
@@ -119,7 +119,7 @@ pub(super) fn effect_of_attributes(
         }
     }
     if is_hidden_from_review {
-        return Some(Effect::decided("hides changes from reviewers"));
+        return Some(Effect::note("hides changes from reviewers"));
     }
     None
 }

@@ -47,13 +47,13 @@ pub(super) fn effect(facts: &BaseFacts<'_>, units: &[&Path], path: &Path) -> Opt
     let root = root_of_state(path)?;
     if is_run_by_terragrunt(facts, units, root) {
         let effect = "is a state in the working directory of a Terragrunt unit, whose providers init may install";
-        return Some(Effect::not_decided(effect));
+        return Some(Effect::needs_owner(effect));
     }
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
         let module = facts.module_cache.canonical_module(root, root, dialect);
         if let Some(Backend::Remote(_)) = module.backend {
             let effect = "is a state that init offers to copy to the backend";
-            return Some(Effect::not_decided(effect));
+            return Some(Effect::needs_owner(effect));
         }
     }
     None

@@ -74,7 +74,7 @@ fn effect_of(
 ) -> Option<Effect> {
     if kind == DecidingKind::PluginDirectory {
         let effect = "is in a directory from which init installs providers";
-        return Some(Effect::not_decided(effect));
+        return Some(Effect::needs_owner(effect));
     }
     if kind == DecidingKind::State {
         return copied_state::effect(facts, units, path);
@@ -125,13 +125,13 @@ fn effect_of_given_values(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Opti
 fn effect_if_unread(change: &ReviewedChange, path: &Path, kind: DecidingKind) -> Option<Effect> {
     // An ignore file that is read has no more than a note either.
     if kind == DecidingKind::Ignore {
-        return Some(Effect::decided("is not read"));
+        return Some(Effect::note("is not read"));
     }
     // Below a configuration of Atmos it may be a stack, because stacks have no names of their own.
     if kind.may_be_of_other_program() && !atmos_stacks::uses_atmos(change, path) {
-        return kind.is_program().then(|| Effect::decided("is not read"));
+        return kind.is_program().then(|| Effect::note("is not read"));
     }
-    Some(Effect::not_decided("is not read"))
+    Some(Effect::needs_owner("is not read"))
 }
 
 /// The note, or the finding, about files with the same effect.
@@ -145,11 +145,11 @@ fn finding_about(change: &ReviewedChange, effect: &Effect, paths: &[&Path]) -> D
     };
     let locations: Vec<_> = shown.iter().map(Location::of_file).collect();
     match effect {
-        Effect::Decided(verb_phrase) => {
+        Effect::Note(verb_phrase) => {
             let message = format!("{names} {verb} from the base, which {verb_phrase}");
             decision_note(message, &locations[0])
         }
-        Effect::NotDecided(verb_phrase) => {
+        Effect::NeedsOwner(verb_phrase) => {
             let message = format!("{names} {verb} from the base, which {verb_phrase}");
             let help = Help::text("review the change; an owner allows it with ");
             Diagnostic::not_decided(Reason::FileNotRead, message)
@@ -166,20 +166,20 @@ fn effect_of_contents(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
         return None;
     }
     let effect = match file.kind {
-        DecidingKind::CliConfiguration => Some(Effect::not_decided(CLI_EFFECT)),
+        DecidingKind::CliConfiguration => Some(Effect::needs_owner(CLI_EFFECT)),
         DecidingKind::Backend | DecidingKind::PerhapsBackend => effect_of_backend_file(facts, file),
         DecidingKind::Settings => effect_of_settings(facts, file),
         DecidingKind::UploadIgnore => effect_of_upload_ignore(facts, file),
         DecidingKind::Ignore => effect_of_ignore_file(change, file),
-        DecidingKind::GeneratorInput => Some(Effect::not_decided(
+        DecidingKind::GeneratorInput => Some(Effect::needs_owner(
             "decides which configuration is generated",
         )),
         DecidingKind::Yaml => effect_of_yaml(change, file),
         DecidingKind::Terramate => effect_of_terramate(file),
         DecidingKind::HcpStack => effect_of_hcp_stack(change, file),
         // The copied modules are in the repository, too.
-        DecidingKind::Vendoring => Some(Effect::decided("decides which modules are copied here")),
-        DecidingKind::ToolVersion => Some(Effect::decided("chooses the version of a tool")),
+        DecidingKind::Vendoring => Some(Effect::note("decides which modules are copied here")),
+        DecidingKind::ToolVersion => Some(Effect::note("chooses the version of a tool")),
         DecidingKind::ToolVersions => text_effect::of_tool_versions(file),
         DecidingKind::Test => effect_of_test(change, file),
         DecidingKind::InstalledModules => {
@@ -212,14 +212,14 @@ fn effect_of_settings(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<E
     for bytes in contents {
         let text = String::from_utf8_lossy(bytes);
         if has_line_beginning_with(&text, &CLI_WORDS) && !file.is_of_terragrunt() {
-            return Some(Effect::not_decided(CLI_EFFECT));
+            return Some(Effect::needs_owner(CLI_EFFECT));
         }
         if has_line_beginning_with(&text, &PERHAPS_CLI_WORDS) && !file.is_of_terragrunt() {
             // `services` is an argument of such a `host`.
             if has_line_beginning_with(&text, &["services"]) {
-                return Some(Effect::not_decided(CLI_EFFECT));
+                return Some(Effect::needs_owner(CLI_EFFECT));
             }
-            return Some(Effect::decided(
+            return Some(Effect::note(
                 "may decide from where providers are installed",
             ));
         }
@@ -248,7 +248,7 @@ fn effect_if_perhaps_needed(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Op
     if file.is_of_terragrunt() || !completes_a_backend(facts, file) {
         return None;
     }
-    Some(Effect::decided("may decide where a state is"))
+    Some(Effect::note("may decide where a state is"))
 }
 
 /// Whether a line of a text begins with one of these words after white space.
@@ -287,7 +287,7 @@ fn effect_of_yaml(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Eff
     let contents = [&file.before, &file.now].into_iter().flatten();
     if contents.map(Vec::len).max() > usize::try_from(MAX_SIZE).ok() {
         let is_stack = atmos_stacks::uses_atmos(change, file.path);
-        return is_stack.then(|| Effect::not_decided("is not read"));
+        return is_stack.then(|| Effect::needs_owner("is not read"));
     }
     let before = file.before.as_deref();
     atmos_stacks::effect_of_stack(change, file.path, before, file.now.as_deref())
@@ -305,9 +305,9 @@ fn effect_of_hcp_stack(change: &ReviewedChange, file: &ChangedFile<'_>) -> Optio
     let effect = "is a part of a stack of HCP Terraform, which is not read";
     // Deployments have values for components only.
     if file_name(file.path).contains(".tfdeploy.") {
-        return Some(Effect::decided(effect));
+        return Some(Effect::note(effect));
     }
-    Some(Effect::not_decided(effect))
+    Some(Effect::needs_owner(effect))
 }
 
 /// The effect of a test that no `init` reads without `-test-directory`.
@@ -320,29 +320,28 @@ fn effect_of_test(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Eff
     if is_of_module || change.has_configuration(directory) {
         return None;
     }
-    Some(Effect::decided("is read only with -test-directory"))
+    Some(Effect::note("is read only with -test-directory"))
 }
 
-/// The effect of a file with arguments of a backend: decided if the file is new or removed, or only
-/// selects a state in a store that the base uses. `None` if the file has no such arguments, or they
-/// select the same state as before.
+/// The effect of a file with arguments of a backend: a note if the file is new or removed, or only
+/// selects a state in a store that the base uses, or that another file beside it selects there.
+/// `None` if the file has no such arguments, or they select the same state as before.
 fn effect_of_backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Option<Effect> {
-    let change = facts.change;
     let has_usual_name = file.kind == DecidingKind::Backend;
     if file.is_of_terragrunt() || (!has_usual_name && !file.has_argument_of_backend()) {
         return None;
     }
-    // No backend leaves arguments to such a file, so that it may have another purpose.
+    // No backend needs the arguments, so the file may belong to another program.
     if !has_usual_name && !is_needed_by_a_backend(facts, file) {
-        return Some(Effect::decided("may decide where a state is"));
+        return Some(Effect::note("may decide where a state is"));
     }
     let effect = "decides where a state is";
     if file.now.is_none() {
-        return Some(Effect::decided(effect));
+        return Some(Effect::note(effect));
     }
     // Arguments that cannot be parsed may select any store.
     let Some(now) = file.storage(file.now.as_deref()) else {
-        return Some(Effect::not_decided(effect));
+        return Some(Effect::needs_owner(effect));
     };
     let before = file.storage(file.before.as_deref());
     if let Some(before) = &before
@@ -352,20 +351,31 @@ fn effect_of_backend_file(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Opti
     }
     // No deployment of the base uses a new file.
     if file.before.is_none() {
-        return Some(Effect::decided(effect));
+        return Some(Effect::note(effect));
     }
-    if before.is_some_and(|before| before.has_arguments_of(&now)) {
-        return Some(Effect::decided(effect));
+    if is_known_store(facts, file.path, before.as_ref(), &now) {
+        return Some(Effect::note(effect));
+    }
+    Some(Effect::needs_owner(effect))
+}
+
+/// Whether the base uses a store: the file before selected it, or a backend or a file beside it
+/// does.
+fn is_known_store(
+    facts: &BaseFacts<'_>,
+    path: &Path,
+    before: Option<&StateStorage>,
+    now: &StateStorage,
+) -> bool {
+    if before.is_some_and(|before| before.selects_same_store(now)) {
+        return true;
     }
     let mut storages = facts.readings.whole_base().state_storages.iter();
-    if storages.any(|known| known.has_arguments_of(&now)) {
-        return Some(Effect::decided(effect));
+    if storages.any(|known| known.selects_same_store(now)) {
+        return true;
     }
-    let mut siblings = stores_of_siblings(change, file.path).into_iter();
-    if siblings.any(|known| known.has_arguments_of(&now)) {
-        return Some(Effect::decided(effect));
-    }
-    Some(Effect::not_decided(effect))
+    let mut beside = stores_beside_at_base(facts.change, path).into_iter();
+    beside.any(|known| known.selects_same_store(now))
 }
 
 /// Whether `init` is likely to get a file under any name: it has nothing but arguments of backends,
@@ -398,7 +408,7 @@ fn completes_a_backend(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> bool {
 
 /// Returns the stores that other files with arguments of backends in the directory of a file select
 /// at the base.
-fn stores_of_siblings(change: &ReviewedChange, path: &Path) -> Vec<StateStorage> {
+fn stores_beside_at_base(change: &ReviewedChange, path: &Path) -> Vec<StateStorage> {
     const BACKEND_KINDS: [DecidingKind; 3] = [
         DecidingKind::Backend,
         DecidingKind::PerhapsBackend,
@@ -451,12 +461,12 @@ fn effect_of_upload_ignore(facts: &BaseFacts<'_>, file: &ChangedFile<'_>) -> Opt
             "excludes {} from remote runs",
             names_of(change, &newly_hidden)
         );
-        return Some(Effect::not_decided(&effect));
+        return Some(Effect::needs_owner(&effect));
     }
     // Both revisions were read with these files.
     if !newly_uploaded.is_empty() {
         let effect = format!("lets remote runs use {}", names_of(change, &newly_uploaded));
-        return Some(Effect::decided(&effect));
+        return Some(Effect::note(&effect));
     }
     None
 }
@@ -525,7 +535,7 @@ fn effect_of_ignore_file(change: &ReviewedChange, file: &ChangedFile<'_>) -> Opt
         for name in &names {
             let lock_file = root.join(name);
             if is_ignored(&now, &lock_file) && !is_ignored(&before, &lock_file) {
-                return Some(Effect::decided("ignores lock files"));
+                return Some(Effect::note("ignores lock files"));
             }
         }
     }
@@ -567,7 +577,7 @@ fn effect_of_terramate(file: &ChangedFile<'_>) -> Option<Effect> {
         return None;
     }
     // The generated files are in the repository, too.
-    Some(Effect::decided("decides which configuration is generated"))
+    Some(Effect::note("decides which configuration is generated"))
 }
 
 /// The lines of a file of Terramate that may generate code: all but descriptions of stacks. `None`

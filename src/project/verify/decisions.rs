@@ -339,16 +339,16 @@ fn check_storage(
             continue;
         }
         let changes = changes.join(", ");
-        let mut is_store_known = old.has_store_of(storage);
+        let mut is_store_known = old.is_in_same_store(storage);
         if !is_store_known {
             let mut known = base.facts.readings.whole_base().state_storages.iter();
-            is_store_known = known.any(|known| known.has_store_of(storage));
+            is_store_known = known.any(|known| known.is_in_same_store(storage));
         }
         // The arguments may move from a file into the configuration.
         if !is_store_known {
             let directory = base.moved_from.as_deref().unwrap_or(&root.module.canonical);
             let known = backend_files::completed_places(base.facts.change, directory, &old);
-            is_store_known = known.iter().any(|known| known.has_store_of(storage));
+            is_store_known = known.iter().any(|known| known.is_in_same_store(storage));
         }
         if let Some(change) = storage.change_of_init(&old) {
             let is_note = is_store_known || change == InitChange::NoneAdded;
@@ -410,7 +410,7 @@ fn check_new_storage(root: &AuditedRoot<'_>, base: &Base<'_>) -> Vec<Diagnostic>
     let mut notes = Vec::new();
     for storage in &root.declared.storages {
         let storages = &base.facts.readings.whole_base().state_storages;
-        if storages.iter().any(|known| known.has_store_of(storage)) {
+        if storages.iter().any(|known| known.is_in_same_store(storage)) {
             continue;
         }
         let which = match storage.changes_from_nearest(storages) {

@@ -22,7 +22,7 @@ pub(super) fn effect(inside: &Path, path: &Path) -> Option<Effect> {
     let is_bundle = path.extension().is_some_and(|end| end == "bundle");
     if is_of_repository || is_bundle || may_be_cloned(path) {
         let effect = "is at a path like a URL, where git finds it in place of a remote repository";
-        return Some(Effect::not_decided(effect));
+        return Some(Effect::needs_owner(effect));
     }
     None
 }

@@ -25,5 +25,5 @@ pub(super) fn effect(top: &Path, path: &Path) -> Option<Effect> {
         return None;
     }
     let effect = "is where Terragrunt finds a downloaded module in place of the source of a unit";
-    Some(Effect::not_decided(effect))
+    Some(Effect::needs_owner(effect))
 }

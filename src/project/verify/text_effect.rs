@@ -50,31 +50,28 @@ pub(super) fn of_text(file: &ChangedFile<'_>) -> Option<Effect> {
     let contents = [&file.before, &file.now];
     let texts = contents.map(|bytes| text_of(bytes.as_deref().unwrap_or_default()));
     let [Some(before), Some(now)] = &texts else {
-        return file
-            .kind
-            .is_program()
-            .then(|| Effect::decided("is not read"));
+        return file.kind.is_program().then(|| Effect::note("is not read"));
     };
     let texts = [before, now];
     if texts.iter().any(|text| is_cli_configuration(file, text)) {
-        return Some(Effect::not_decided(CLI_EFFECT));
+        return Some(Effect::needs_owner(CLI_EFFECT));
     }
     if effective_lines(before) == effective_lines(now) {
         return None;
     }
     let has_cli_word = |text: &&String| CLI_WORDS.iter().any(|word| text.contains(word));
     if texts.iter().any(has_cli_word) {
-        return Some(Effect::decided(
+        return Some(Effect::note(
             "may decide from where providers are installed",
         ));
     }
     let name = file_name(file.path);
     // What Terragrunt passes to `init` is read, and compared by its values.
     if !file.is_of_terragrunt() && texts.iter().any(|text| passes_to_init(name, text)) {
-        return Some(Effect::decided("passes arguments or variables to init"));
+        return Some(Effect::note("passes arguments or variables to init"));
     }
     if ToolChoices::of(now).differ_from(&ToolChoices::of(before)) {
-        return Some(Effect::decided(TOOL_EFFECT));
+        return Some(Effect::note(TOOL_EFFECT));
     }
     None
 }
@@ -93,7 +90,7 @@ pub(super) fn of_tool_versions(file: &ChangedFile<'_>) -> Option<Effect> {
     if lines_before == lines_now {
         return None;
     }
-    Some(Effect::decided(TOOL_EFFECT))
+    Some(Effect::note(TOOL_EFFECT))
 }
 
 /// The effect of a list of installed modules: `init` and `plan` use the modules without comparing
@@ -115,14 +112,14 @@ pub(super) fn of_installed_modules(
         return None;
     }
     let effect = "lists installed modules, which init uses if TF_DATA_DIR names the directory";
-    Some(Effect::not_decided(effect))
+    Some(Effect::needs_owner(effect))
 }
 
 /// The effect of a file with the name of a workspace.
 pub(super) fn of_workspace(file: &ChangedFile<'_>) -> Option<Effect> {
     for bytes in [&file.before, &file.now].into_iter().flatten() {
         if text_of(bytes).is_some_and(|text| is_name_of_workspace(text.trim())) {
-            return Some(Effect::decided("may select a workspace, and so a state"));
+            return Some(Effect::note("may select a workspace, and so a state"));
         }
     }
     None
@@ -137,9 +134,7 @@ fn is_name_of_workspace(text: &str) -> bool {
 /// for Terraform. The generated configuration may be in no revision.
 pub(super) fn of_generator(change: &ReviewedChange, file: &ChangedFile<'_>) -> Option<Effect> {
     if is_below_cdktf(change, file.path) {
-        return Some(Effect::decided(
-            "may decide which configuration is generated",
-        ));
+        return Some(Effect::note("may decide which configuration is generated"));
     }
     let name = file_name(file.path);
     if ![".tf.", ".tofu.", ".hcl."]
@@ -157,7 +152,7 @@ pub(super) fn of_generator(change: &ReviewedChange, file: &ChangedFile<'_>) -> O
             continue;
         };
         if DECIDING_BLOCKS.iter().any(|word| text.contains(word)) {
-            return Some(Effect::decided("may be a template of configuration"));
+            return Some(Effect::note("may be a template of configuration"));
         }
     }
     None

@@ -451,7 +451,7 @@ fn count_coverage(
         match result {
             Ok(report) => {
                 let mut status = report.status();
-                // The user's filter excludes it, and it is verified only because of its changes.
+                // The settings exclude it, and it was verified for the policy only.
                 let is_without_findings = matches!(status, RootStatus::NeedsNone | RootStatus::Ok);
                 if root.is_excluded && is_without_findings {
                     status = RootStatus::Excluded;
