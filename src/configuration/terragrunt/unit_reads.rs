@@ -150,7 +150,7 @@ impl Visit for Traversals<'_> {
                 self.add_outputs(traversal);
             }
             if root.as_str() == "values" {
-                self.reads.ends.extend(VALUES.map(str::to_owned));
+                self.reads.path_ends.extend(VALUES.map(str::to_owned));
             }
         }
         visit::visit_traversal(self, traversal);

@@ -50,7 +50,7 @@ pub(super) fn effect(names: &DecidingNames, file: &ChangedFile<'_>) -> Option<Ef
         }
     }
     let given = first_few(searched.given.iter());
-    Some(Effect::decided(&format!(
+    Some(Effect::note(&format!(
         "may give a value to {given}, on which a source or a state depends"
     )))
 }
