@@ -29,9 +29,11 @@ pub(crate) struct Temporary<T> {
 struct Listed(PathBuf);
 
 impl<T: AsRef<Path>> Temporary<T> {
-    pub(crate) fn make(make: impl FnOnce() -> io::Result<T>) -> io::Result<Self> {
+    /// Makes one with `create`, and lists its path.
+    pub(crate) fn make(create: impl FnOnce() -> io::Result<T>) -> io::Result<Self> {
+        // An interrupt waits until the path is listed.
         let mut paths = lock(&PATHS);
-        let made = make()?;
+        let made = create()?;
         let path = made.as_ref().to_owned();
         paths.push(path.clone());
         let listed = Listed(path);
