@@ -8,10 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hcl_edit::Span as _;
 use hcl_edit::expr::{Expression, FuncCall, ObjectKey, TraversalOperator};
+use hcl_edit::parser::parse_template;
 use hcl_edit::structure::{Attribute, Block, Body, Structure};
 use hcl_edit::visit::{self, Visit};
 
 use crate::configuration::storage::{StorageRole, role_in_storage};
+use crate::hcl::code_lines::code_lines;
 use crate::hcl::parse;
 
 /// The function that reads a variable of the environment.
@@ -144,14 +146,31 @@ impl Search<'_> {
                 }
             }
             "generate" => {
-                let text = text_of(block, text);
-                if DECIDING_WORDS.iter().any(|word| text.contains(word)) {
-                    self.deciding.visit_body(&block.body);
+                let own = text_of(block, text);
+                if DECIDING_WORDS.iter().any(|word| own.contains(word)) {
+                    for attribute in block.body.attributes() {
+                        self.add_generated(text, &attribute.value);
+                    }
                 }
             }
             name if IRRELEVANT.contains(&name) => {}
             _ => self.deciding.visit_body(&block.body),
         }
+    }
+
+    /// Adds the contents of a generated file without its `provider` blocks, which have credentials.
+    fn add_generated(&mut self, text: &str, contents: &Expression) {
+        if let Expression::HeredocTemplate(_) = contents
+            && let Some(own) = contents.span().and_then(|span| text.get(span))
+            && let Some(own) = without_provider_blocks(own)
+            && let Ok(template) = parse_template(&own)
+        {
+            for element in &template {
+                self.deciding.visit_element(element);
+            }
+            return;
+        }
+        self.deciding.visit_expr(contents);
     }
 
     fn add_terraform(&mut self, text: &str, body: &Body) {
@@ -209,6 +228,24 @@ impl Search<'_> {
 fn text_of<'t>(block: &Block, text: &'t str) -> &'t str {
     let own = block.span().and_then(|span| text.get(span));
     own.unwrap_or(text)
+}
+
+/// The text of a heredoc without its markers and without the lines of `provider` blocks, except old
+/// constraints on versions. `None` if it is not complete.
+fn without_provider_blocks(heredoc: &str) -> Option<String> {
+    let mut contents = heredoc;
+    if heredoc.starts_with("<<") {
+        let (_, after_marker) = heredoc.split_once('\n')?;
+        (contents, _) = after_marker.trim_end().rsplit_once('\n')?;
+    }
+    let mut kept = String::new();
+    for (line, code) in contents.lines().zip(code_lines(contents).ok()?) {
+        if !code.block.starts_with("provider ") || code.code.starts_with("version") {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    Some(kept)
 }
 
 /// The name of an item of an object; `None` if it is computed.
@@ -329,6 +366,10 @@ mod tests {
             (
                 "terraform {\n  extra_arguments \"x\" {\n    arguments = [\"-var-file=${get_env(\"E\")}\"]\n  }\n  extra_arguments \"y\" {\n    arguments = [\"-backend-config=${get_env(\"F\")}\"]\n  }\n}\n",
                 "F",
+            ),
+            (
+                "generate \"p\" {\n  contents = <<A\nprovider \"b2\" {\n  key = \"${get_env(\"KEY\")}\"\n}\nterraform {\n  required_providers {\n    b2 = {\n      version = \"${get_env(\"V\")}\"\n    }\n  }\n}\nA\n}\n",
+                "V",
             ),
         ] {
             assert_eq!(names(&[text], &[]), [expected], "{text}");
