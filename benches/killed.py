@@ -84,9 +84,12 @@ class World:
         shutil.rmtree(self.scratch / "home", ignore_errors=True)
 
     def temporary(self):
-        """What runs have left in the directory for temporary files, and of unfinished modules."""
-        cache = (self.scratch / "home").rglob("unfinished/*")
-        return [str(path.relative_to(self.scratch)) for path in [*(self.scratch / "temporary").iterdir(), *cache]]
+        """What runs have left in the directory for temporary files."""
+        return [str(path.relative_to(self.scratch)) for path in (self.scratch / "temporary").iterdir()]
+
+    def unfinished(self):
+        """What runs have left of modules in the cache. Of a killed run it stays until a module is fetched."""
+        return [str(path.relative_to(self.scratch)) for path in (self.scratch / "home").rglob("unfinished/*")]
 
     def start(self, arguments, project):
         output = open(self.scratch / "output", "wb")
@@ -248,6 +251,8 @@ class Scenario:
         self.written()
         if is_cold:
             self.world.empty_cache()
+        for path in self.world.unfinished():
+            shutil.rmtree(self.world.scratch / path)
         number = chance.choice(SIGNALS)
         is_late = chance.random() < 0.5
         takes, writes = self.takes[is_cold], self.writes[is_cold]
@@ -279,8 +284,9 @@ class Scenario:
         """What a run has left. Returns how many of the files that change are the new ones."""
         found = files(self.project)
         left = sorted(name for name in found if LEFT_OVER.search(name))
-        if (was_over or number != signal.SIGKILL) and (left or self.world.temporary()):
-            raise Failure(f"{number.name} left {left or self.world.temporary()}")
+        everywhere = left + self.world.temporary() + self.world.unfinished()
+        if everywhere and (was_over or number != signal.SIGKILL):
+            raise Failure(f"{number.name} left {everywhere}")
         for name in left:
             del found[name]
         if self.name == "get":
