@@ -14,7 +14,7 @@ use crate::project::modules::module_candidates::ModuleRules;
 use crate::project::modules::module_choices::ModuleChoices;
 use crate::project::modules::module_locks;
 use crate::project::options::{LockOptions, UpgradeOptions};
-use crate::project::plan::prepared::{Prepared, PreparedModules};
+use crate::project::plan::prepared::{Prepared, PreparedModules, is_selected_by};
 use crate::project::root_module::roots::FoundRoot;
 use crate::project::root_module::{MissingModules, ReadingOptions, RootModule};
 use crate::project::session::Session;
@@ -154,8 +154,7 @@ impl Session<'_> {
                 MissingModules::allowed_if(options.allow_missing_modules),
                 resolver,
                 &|address: &ProviderAddress| {
-                    let is_selected =
-                        named_providers.is_empty() || named_providers.contains(address);
+                    let is_selected = is_selected_by(named_providers, address);
                     if is_selected && lock_file.entry(address).is_none() {
                         self.ask_versions(root, address, &asked);
                     }

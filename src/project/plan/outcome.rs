@@ -221,7 +221,8 @@ fn join_entries(
         .lock_file
         .kept_malformed_hashes(|address, hash| {
             let entry = locks.get(address);
-            request.is_in_scope(address) && entry.is_some_and(|entry| entry.hashes.contains(hash))
+            request.prepared.is_selected(address)
+                && entry.is_some_and(|entry| entry.hashes.contains(hash))
         });
     malformed.extend(request.prepared.malformed_module_hashes());
     // A malformed hash is that of no package.

@@ -53,13 +53,17 @@ pub(in crate::project) struct PreparedModules {
 }
 
 impl Prepared {
-    /// The requested providers that are required; all required ones if none is requested.
+    /// The selected providers that are required.
     pub fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
-        let named_providers = &self.named_providers;
         self.requirements
             .providers
             .keys()
-            .filter(move |address| named_providers.is_empty() || named_providers.contains(address))
+            .filter(|address| self.is_selected(address))
+    }
+
+    /// Whether the user selected a provider.
+    pub(super) fn is_selected(&self, address: &ProviderAddress) -> bool {
+        is_selected_by(&self.named_providers, address)
     }
 
     /// Errors about malformed hashes in entries for modules that stay.
@@ -95,4 +99,12 @@ impl Prepared {
             None
         }
     }
+}
+
+/// Whether a user selects a provider by naming providers: who names none selects all of them.
+pub(in crate::project) fn is_selected_by(
+    named_providers: &[ProviderAddress],
+    address: &ProviderAddress,
+) -> bool {
+    named_providers.is_empty() || named_providers.contains(address)
 }

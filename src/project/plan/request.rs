@@ -144,12 +144,6 @@ impl<'a> LockRequest<'a> {
         pruned
     }
 
-    /// Whether an entry is checked: all are, unless providers are named.
-    pub(super) fn is_in_scope(&self, address: &ProviderAddress) -> bool {
-        let named_providers = &self.prepared.named_providers;
-        named_providers.is_empty() || named_providers.contains(address)
-    }
-
     /// Number of hashes in entries that are not compared although no provider is named, because
     /// nothing requires them.
     pub(super) fn count_uncompared_hashes<'e>(
@@ -198,7 +192,7 @@ impl<'a> LockRequest<'a> {
         let mut candidates = Vec::new();
         let mut errors = Diagnostics::default();
         for (address, requirement) in required {
-            if !self.is_in_scope(address) {
+            if !self.prepared.is_selected(address) {
                 continue;
             }
             let candidate = self.candidate(address, requirement, old);
@@ -354,9 +348,7 @@ fn takes_over(prepared: &Prepared, successor: &ProviderAddress) -> bool {
     if requirements.providers.is_empty() {
         return !requirements.is_incomplete;
     }
-    let named_providers = &prepared.named_providers;
-    requirements.providers.contains_key(successor)
-        && (named_providers.is_empty() || named_providers.contains(successor))
+    requirements.providers.contains_key(successor) && prepared.is_selected(successor)
 }
 
 /// A question to a source, which keeps the answer.

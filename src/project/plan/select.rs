@@ -179,7 +179,7 @@ impl SelectedVersions {
         let lock_file = &request.prepared.lock_file;
         let mut errors = lock_file.kept_malformed_hashes(|address, _| {
             let is_removed = pruned.contains(address) || self.moves(address, lock_file);
-            request.is_in_scope(address) && !is_removed
+            request.prepared.is_selected(address) && !is_removed
         });
         errors.extend(request.prepared.malformed_module_hashes());
         errors
