@@ -1,5 +1,7 @@
 //! `provlock lock --recursive`: many root modules at once.
 
+use std::fs;
+
 use super::json_output::validated;
 use super::lock::{lock_file, requires};
 use provlock_test::git::Repository;
@@ -569,6 +571,21 @@ help: select all of them with --recursive (-r), or one of them, such as live/a
         .provlock(["upgrade", "live", "--check"])
         .assert_code(2)
         .assert_stderr_has("such as live/a");
+
+    // A directory with a lock file and no configuration is not a root module below itself.
+    environment.write("live/.terraform.lock.hcl", "");
+    for arguments in [["lock", "live"], ["get", "live"]] {
+        environment
+            .provlock(arguments)
+            .assert_code(2)
+            .assert_stderr_has("there are 2 root modules below")
+            .assert_stderr_has("such as live/a");
+    }
+    fs::remove_dir_all(environment.project().join("live/b")).unwrap();
+    environment
+        .provlock(["lock", "live"])
+        .assert_code(2)
+        .assert_stderr_has("there is 1 root module below");
 }
 
 #[test]

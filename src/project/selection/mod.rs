@@ -527,9 +527,11 @@ impl Session<'_> {
         }
         let with_modules = false;
         let search = self.search(root.path(), with_modules, SearchStart::Default);
-        // Its own error is reported if the directories below cannot be searched.
-        let below = search.ok()?.roots;
-        let example = &below.iter().find(|other| other.path != root.path())?.path;
+        // If the search fails, the caller reports that this directory has no configuration.
+        let mut below = search.ok()?.roots;
+        // A directory with a lock file is found, too.
+        below.retain(|other| other.path != root.path());
+        let example = &below.first()?.path;
         let number = match below.len() {
             1 => "there is 1 root module below".to_owned(),
             number => format!("there are {number} root modules below"),
