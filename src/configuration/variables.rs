@@ -184,7 +184,7 @@ impl InputVariables {
 
         // Later values win: files, then flags in the environment, then flags.
         let mut sources = Vec::new();
-        for path in automatic_files(tree, root) {
+        for path in automatic_files_of_values(tree, root) {
             sources.push(if self.boundary.is_link_to_outside(&path) {
                 Err(boundary::outside_error(&path).into())
             } else {
@@ -279,7 +279,7 @@ pub(crate) fn is_automatic(name: &str) -> bool {
 
 /// Returns the files of values that OpenTofu and Terraform load automatically, in the order of
 /// precedence, lowest first.
-pub(super) fn automatic_files(tree: &Tree, root: &Path) -> Vec<PathBuf> {
+pub(super) fn automatic_files_of_values(tree: &Tree, root: &Path) -> Vec<PathBuf> {
     let mut other_names = Vec::new();
     for entry in tree.entries(root).unwrap_or_default() {
         let name = entry.text().into_owned();
@@ -297,15 +297,17 @@ pub(super) fn automatic_files(tree: &Tree, root: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Reads the values of a file, each as what `into_given` makes of it. An expression other
-/// than a literal is an unknown value (OpenTofu's `internal/command/meta_vars.go`).
+/// Reads the values of a file. `in_file` wraps each of them, because the values in a file of
+/// `--var-file` are treated as flags of this run. An expression other than a literal is an unknown
+/// value (OpenTofu's `internal/command/meta_vars.go`).
 fn read_file_of_values(
     tree: &Tree,
     path: &Path,
     texts: &Texts,
-    into_given: fn(Value) -> VariableValue,
+    in_file: fn(Value) -> VariableValue,
 ) -> Result<Vec<(String, VariableValue)>> {
-    let file = texts.read(tree, path, path)?;
+    let shown = path;
+    let file = texts.read(tree, path, shown)?;
     if file.text.len() > MAX_VALUES_SIZE {
         let reason = format!("the file is larger than {} MiB", MAX_VALUES_SIZE >> 20);
         return Err(refusal(&file, path, Fault::new(0..0, reason)).into());
@@ -324,7 +326,7 @@ fn read_file_of_values(
             Ok(value) => value,
             Err(stop) => Value::Unknown(stop.into_unknown_at(|| Some(attribute.location))),
         };
-        values.push((attribute.name.text, into_given(value)));
+        values.push((attribute.name.text, in_file(value)));
     }
     Ok(values)
 }

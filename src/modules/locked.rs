@@ -45,30 +45,32 @@ pub(super) enum LockedAddress {
     Remote(RemoteSource),
 }
 
-/// Whether `package` may be the address of the package of a source.
-fn is_package_of(package: &RemoteSource, source: &RemoteSource) -> bool {
-    match (package.getter(), source.getter()) {
-        // The same repository at any commit: the source may name a branch or a tag.
+/// Whether `recorded` may be the address of the package of a source.
+fn is_package_of(recorded: &RemoteSource, source: &RemoteSource) -> bool {
+    match (recorded.getter(), source.getter()) {
+        // The same repository at any commit: the source may name a branch or a tag. Its credentials
+        // are never recorded, so an address with credentials is of no source.
         (Getter::Git, Getter::Git) => {
-            package.directory.is_empty()
-                && package.at_commit("").package
-                    == source.without_credentials().at_commit("").package
+            recorded.directory.is_empty()
+                && recorded.address_without_revision()
+                    == source.without_credentials().address_without_revision()
         }
         // The same repository at any digest, unless the source has one.
         (Getter::Oci, Getter::Oci) => {
-            if source.is_immutable() && digest(package) != digest(source) {
+            if source.is_immutable() && digest(recorded) != digest(source) {
                 return false;
             }
-            package.directory.is_empty()
-                && package.at_digest("").package == source.at_digest("").package
+            recorded.directory.is_empty()
+                && recorded.at_digest("").package == source.at_digest("").package
         }
         // A web server may refer to a different address, but an encrypted one not to an unencrypted
         // one.
         (_, Getter::Http) => {
-            !package.is_on_this_machine() && (source.is_unencrypted() || !package.is_unencrypted())
+            !recorded.is_on_this_machine()
+                && (source.is_unencrypted() || !recorded.is_unencrypted())
         }
         _ => {
-            *package
+            *recorded
                 == RemoteSource {
                     directory: String::new(),
                     ..source.without_credentials()
@@ -364,13 +366,13 @@ pub(crate) fn check_entry(
             message,
         });
     }
-    let (code, why) = match (source, &locked.version) {
+    let (code, how) = match (source, &locked.version) {
         (ModuleSource::Registry(_), Some(version)) => {
             if constraints.is_empty() || registry::allows(constraints, version) {
                 return Ok(());
             }
-            let why = format!("as {version}, which does not meet \"{constraints}\"");
-            (Code::ModuleVersionOutsideConstraints, why)
+            let how = format!("as {version}, which does not meet \"{constraints}\"");
+            (Code::ModuleVersionOutsideConstraints, how)
         }
         (ModuleSource::Registry(_), None) => {
             (Code::ModulePackageForeign, "without a version".to_owned())
@@ -383,7 +385,7 @@ pub(crate) fn check_entry(
     };
     Err(RefusedEntry {
         code,
-        message: format!("{name} is locked {why}"),
+        message: format!("{name} is locked {how}"),
     })
 }
 

@@ -185,9 +185,14 @@ impl RemoteSource {
         }
     }
 
+    /// Returns the address of a Git repository without the branch, tag or commit.
+    pub(super) fn address_without_revision(&self) -> String {
+        without_parameters(&self.package, &["ref", "depth"])
+    }
+
     /// Returns the same repository at a commit.
     pub(crate) fn at_commit(&self, commit: &str) -> Self {
-        let package = without_parameters(&self.package, &["ref", "depth"]);
+        let package = self.address_without_revision();
         let separator = if package.contains('?') { '&' } else { '?' };
         Self {
             package: format!("{package}{separator}ref={commit}"),
@@ -403,7 +408,8 @@ fn full_address(text: &str) -> Result<String> {
 }
 
 /// Returns the getter and the URL of an address that is not a URL: `git` and
-/// `https://github.com/a/b.git` of `github.com/a/b`. The first form that matches counts.
+/// `https://github.com/a/b.git` of `github.com/a/b`; no getter for a path on this machine. The first
+/// form that matches counts.
 fn detect_getter_and_url(address: &str) -> Result<(Option<&'static str>, String)> {
     if address.starts_with("github.com/") {
         Ok((Some("git"), github_url(address)?))

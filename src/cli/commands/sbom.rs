@@ -162,7 +162,7 @@ fn find_submission(directory: &Path, environment: &Environment) -> Result<Submis
     Ok(Submission {
         sha,
         reference,
-        job: run_id.to_owned(),
+        run_id: run_id.to_owned(),
         correlator,
     })
 }

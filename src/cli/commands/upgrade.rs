@@ -184,10 +184,11 @@ pub(crate) fn run(arguments: &UpgradeArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Most lines about providers that are held back.
-const MOST_REASONS: usize = 10;
+/// Maximum number of lines about providers that are held back.
+const MOST_LINES_ABOUT_HELD_BACK: usize = 10;
 
 /// Prints the result, and shows the upgrades, made or possible, and what holds others back.
+/// `is_check` is `--check`: it and `--dry-run` write nothing, and it alone only plans.
 fn show_results(results: &Results<'_>, options: &UpgradeOptions, is_check: bool, ui: &Ui) {
     let is_dry = options.lock.dry_run;
     let groups = table::group_moves(results.plans());
@@ -230,7 +231,7 @@ fn show_results(results: &Results<'_>, options: &UpgradeOptions, is_check: bool,
     results.show_entries_and_summary(&edits, &summary);
     if !is_dry && !options.lock.providers.is_empty() {
         let lines = table::lines_about_held_back_providers(&groups);
-        ui.statuses(lines.iter().take(MOST_REASONS));
+        ui.statuses(lines.iter().take(MOST_LINES_ABOUT_HELD_BACK));
     }
     // Constraints that were rewritten hold nothing back.
     let may_be_held_back = !is_dry || !options.rewrite_constraints;

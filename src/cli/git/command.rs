@@ -159,8 +159,8 @@ pub(crate) struct Entry {
     pub(crate) is_omitted: bool,
 }
 
-/// The wanted files in a directory and below, by their paths, which are compared faster as texts:
-/// tracked files as they are staged, and new files that git does not ignore.
+/// The wanted files in a directory and below: tracked files as they are staged, and new files that
+/// git does not ignore. The keys are their paths, as texts because these are compared faster.
 pub(crate) fn list_entries(
     directory: &Path,
     is_wanted: impl Fn(&Path, &Entry) -> bool,
@@ -291,7 +291,7 @@ pub(crate) struct IgnoreRule {
 }
 
 /// The lines of ignore files that ignore `paths`, which are relative to `directory`; `None` for
-/// each path that is not ignored. Empty if git fails.
+/// each path that is not ignored. Empty if none of them is ignored, or git fails.
 pub(crate) fn rules_ignoring_paths(
     directory: &Path,
     paths: &[&PathBuf],
@@ -466,8 +466,8 @@ fn missing_part_error(part: &str) -> Diagnostic {
     Diagnostic::error(Code::Io, message)
 }
 
-/// The next step where a partial clone lacks an object, which provlock does not request from a
-/// remote; `None` for other repositories.
+/// The next step where a partial clone lacks an object: the remote that has promised the missing
+/// objects, from which provlock does not request them. `None` for other repositories.
 fn help_for_partial_clone(directory: &Path) -> Option<Help> {
     let arguments = [
         "config",

@@ -477,7 +477,8 @@ impl Pointer {
     }
 }
 
-/// The candidates whose blobs in the commit are pointers of Git LFS, with the pointers.
+/// The candidates whose blobs in the commit are pointers of Git LFS, with the pointers. Reads only
+/// blobs that are small enough to be one.
 fn read_lfs_pointers<'a>(
     top: &Path,
     candidates: Vec<&'a Candidate>,

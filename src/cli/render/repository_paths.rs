@@ -144,7 +144,8 @@ pub(super) fn with_renamed_paths(
 }
 
 /// Paths of files that a diagnostic may contain, each with its new path from `rename`; the longest
-/// first. A directory may have the name of something else in the text.
+/// first, so that none is replaced as a part of a longer one. Directories are left out: their names
+/// may be ordinary words of the text.
 fn renamings_of(
     diagnostic: &Diagnostic,
     root: Option<&VerifiedRoot>,
@@ -152,6 +153,7 @@ fn renamings_of(
 ) -> Vec<Renaming> {
     let mut paths: Vec<&Path> = Vec::new();
     for label in &diagnostic.labels {
+        // A fetched file is not in the repository, and keeps its path.
         if !label.location.file.is_fetched {
             paths.push(label.location.path());
         }

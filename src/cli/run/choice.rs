@@ -65,12 +65,13 @@ pub(crate) fn choose_moves(
 /// with a version keeps it.
 fn narrow_options(options: &mut UpgradeOptions, groups: &[&MoveGroup<'_>]) {
     let mut moves = BTreeSet::new();
-    let mut calls = BTreeMap::new();
+    let mut versions_of_calls = BTreeMap::new();
     for group in groups {
         moves.extend(group.provider_moves());
         if let Subject::Module { key, .. } = &group.first.planned.subject {
+            // The version to move to, if the user named one.
             let named_version = options.calls.get(key).cloned().flatten();
-            calls.insert(key.clone(), named_version);
+            versions_of_calls.insert(key.clone(), named_version);
         }
     }
     let addresses: BTreeSet<_> = moves.iter().map(|(address, _)| address).collect();
@@ -81,7 +82,7 @@ fn narrow_options(options: &mut UpgradeOptions, groups: &[&MoveGroup<'_>]) {
     });
     // A provider may be in the list twice, with a version and without. The version counts.
     providers.extend(addresses.into_iter().map(ProviderSpec::from_address));
-    options.calls = calls;
+    options.calls = versions_of_calls;
     // The chosen calls are named one by one.
     options.modules = false;
     options.moves = Some(moves);

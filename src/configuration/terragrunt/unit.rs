@@ -362,7 +362,7 @@ fn storage_of(configuration: &Configuration, reads: &UnitReads) -> Option<StateS
 /// The files on which an unknown value in a block depends.
 fn reads_of_unknown(reads: &UnitReads, unknown: &Unknown, block: Option<&Location>) -> FileReads {
     match (&unknown.location, block) {
-        (Some(location), _) => reads.at(location),
+        (Some(location), _) => reads.of_expression_at(location),
         // Variables of Terragrunt that are never known have no location.
         (None, Some(block)) => reads.of_remote_state(block),
         (None, None) => FileReads::default(),

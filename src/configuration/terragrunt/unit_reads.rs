@@ -36,24 +36,27 @@ pub(crate) struct UnitReads {
 impl UnitReads {
     /// The files on which an expression at a location depends. Without an expression there, the
     /// files that its file may read.
-    pub(crate) fn at(&self, location: &Location) -> FileReads {
+    pub(crate) fn of_expression_at(&self, location: &Location) -> FileReads {
         let text = &location.file.text;
         let own = text.get(location.span.clone()).unwrap_or_default();
         let Ok(expression) = own.parse::<Expression>() else {
             return self.of_file(location);
         };
-        let mut reads = self.of_span(location, &location.span);
-        if !self.by_file.contains_key(location.path()) {
-            reads = without_values(&expression, location);
-        }
+        let was_evaluated = self.by_file.contains_key(location.path());
         let mut traversals = Traversals {
             dependencies: &self.dependencies,
-            reads,
+            reads: if was_evaluated {
+                self.of_span(location, &location.span)
+            } else {
+                without_values(&expression, location)
+            },
         };
         traversals.visit_expr(&expression);
+
         let mut reads = traversals.reads;
         reads.add(self.uncertain.clone());
         reads.refers_to_names = depends_on_names(own);
+        // Locals are not followed one by one: a name may lead to any of them.
         if reads.refers_to_names {
             reads.add(self.of_locals.clone());
         }

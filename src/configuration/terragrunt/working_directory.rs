@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::evaluation::{Repository, has_configuration};
 use super::unit::{Action, CACHE, GeneratedFile, Unit, UnitSource};
 use crate::configuration::files::{DATA_DIRECTORY, is_test, module_files};
-use crate::configuration::variables::{automatic_files, is_automatic};
+use crate::configuration::variables::{automatic_files_of_values, is_automatic};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::value::{Stop, Unknown};
 use crate::lockfile::LOCK_FILE_NAME;
@@ -60,7 +60,7 @@ pub(crate) fn working_directory(
 ) -> WorkingDirectory {
     let mut working = WorkingDirectory {
         unknown: unit.unknown.clone(),
-        uncertain_values: uncertain_values(repository.tree(), unit),
+        uncertain_values: why_values_are_uncertain(repository.tree(), unit),
         ..WorkingDirectory::default()
     };
 
@@ -303,20 +303,21 @@ impl WorkingDirectory {
     }
 }
 
-/// Returns why files of values in the working directory may differ from those in the unit's
-/// directory, if they may.
-fn uncertain_values(tree: &Tree, unit: &Unit) -> Option<&'static str> {
+/// Returns why the files of values that are loaded automatically (`terraform.tfvars`,
+/// `*.auto.tfvars`) may differ between the working directory and the unit's directory, if they may.
+fn why_values_are_uncertain(tree: &Tree, unit: &Unit) -> Option<&'static str> {
     for file in &unit.generated {
         if is_file_of_values(&file.path) {
             return Some("a file of values is generated, which is not read");
         }
     }
+    // Unknown parts of the configuration may generate files.
     if !unit.unknown.is_empty() {
         return Some("a file of values may be generated or omitted");
     }
     if let Ok(UnitSource::Local(module)) = &unit.source {
-        let own = automatic_files(tree, &unit.directory);
-        for path in automatic_files(tree, module) {
+        let own = automatic_files_of_values(tree, &unit.directory);
+        for path in automatic_files_of_values(tree, module) {
             // The unit's file is copied over the module's.
             let is_replaced = own.iter().any(|own| own.file_name() == path.file_name());
             if !is_replaced {

@@ -48,6 +48,12 @@ impl Connections {
         Ok(publish(&registries, repository, key, facts))
     }
 
+    /// The hashes of releases that other machines have published in the repository of these
+    /// settings, trusted if one of its keys has signed them. There is one [`SharedFacts`] for each
+    /// dialect and repository, so that each release is requested once per run.
+    ///
+    /// # Errors
+    /// The CLI configuration, which may contain logins, cannot be read.
     pub(super) fn trusted_facts(
         &self,
         dialect: Dialect,

@@ -99,7 +99,8 @@ impl OciLogins {
         }
     }
 
-    /// The rules that apply to a repository: of the CLI configuration, then of the files.
+    /// The rules that apply to a repository: of the CLI configuration, then of the Docker
+    /// configuration files.
     fn applicable_rules(&self, files: &Files, repository: &OciRepository) -> Vec<Rule> {
         let mut rules = Vec::new();
         for block in &self.blocks {
@@ -168,14 +169,15 @@ impl OciLogins {
         lines
     }
 
-    /// Reads the files with logins that the user named, or else the usual ones.
+    /// Reads the files with logins that the user named, or else the usual ones; none if ambient
+    /// credentials are off.
     fn read_files(&self) -> Result<Files> {
         let mut files = Files::default();
         if !self.defaults.discover_ambient_credentials {
             return Ok(files);
         }
         let Some(named) = &self.defaults.docker_style_config_files else {
-            // They belong to other programs, and may be broken.
+            // These files belong to other programs, and may be broken.
             for path in usual_places(&self.environment) {
                 match DockerConfig::read(&path) {
                     Ok(config) => files.configs.extend(config),

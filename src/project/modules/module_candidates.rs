@@ -13,7 +13,7 @@ use crate::modules::{
 };
 use crate::packages::DemandedAge;
 use crate::project::options::UpgradeOptions;
-use crate::project::plan::RejectedVersion;
+use crate::project::plan::SkippedVersion;
 use crate::project::plan::moves::HoldingConstraint;
 use crate::project::plan::newest::{Edit, SelectionRules};
 use crate::provider::{Dialect, Version};
@@ -451,12 +451,12 @@ impl SelectionRules for MovingCall<'_> {
         }
     }
 
-    fn why_rejected(&self, choice: &Choice, edited: &EditedCall) -> Option<RejectedVersion> {
+    fn why_skipped(&self, choice: &Choice, edited: &EditedCall) -> Option<SkippedVersion> {
         // The present version stays, however young it is.
         if choice.is_current {
             return None;
         }
-        RejectedVersion::if_too_young(&choice.label, self.rules.age?, || {
+        SkippedVersion::if_too_young(&choice.label, self.rules.age?, || {
             self.publication_date(&edited.requested, &choice.reference)
         })
     }

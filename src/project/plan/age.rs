@@ -25,10 +25,10 @@ pub enum SkipReason {
     NotAllowed,
 }
 
-/// A version that was not selected, with the reason.
+/// A version that was skipped, with the reason.
 #[derive(derive_more::Display)]
 #[display("{version} is not chosen: {why}")]
-pub(crate) struct RejectedVersion {
+pub(crate) struct SkippedVersion {
     pub(crate) reason: SkipReason,
     pub(crate) version: String,
     /// The reason in words.
@@ -37,9 +37,9 @@ pub(crate) struct RejectedVersion {
 
 /// Versions that were skipped although the constraints allow them, newest first.
 #[derive(Default)]
-pub(crate) struct SkippedVersions(pub(super) Vec<RejectedVersion>);
+pub(crate) struct SkippedVersions(pub(super) Vec<SkippedVersion>);
 
-impl RejectedVersion {
+impl SkippedVersion {
     /// Returns the version if it is too young or its date is not known.
     pub(crate) fn if_too_young(
         version: &impl ToString,
@@ -62,36 +62,36 @@ impl RejectedVersion {
 
 /// Whether two versions are named together. Each date of a version that is too young is shown, even
 /// if two versions were published at the same time.
-fn has_same_reason(one: &RejectedVersion, next: &RejectedVersion) -> bool {
+fn has_same_reason(one: &SkippedVersion, next: &SkippedVersion) -> bool {
     one.reason != SkipReason::TooYoung && one.why == next.why
 }
 
 impl SkippedVersions {
-    /// Whether the age of one more version may be looked up.
-    pub(crate) fn may_ask_more(&self) -> bool {
+    /// Whether no more ages may be looked up.
+    pub(crate) fn has_reached_limit(&self) -> bool {
         let mut asked_about = 0;
-        for rejected in &self.0 {
-            if let SkipReason::TooYoung | SkipReason::AgeNotKnown = rejected.reason {
+        for skipped in &self.0 {
+            if let SkipReason::TooYoung | SkipReason::AgeNotKnown = skipped.reason {
                 asked_about += 1;
             }
         }
-        asked_about < MOST_ASKED_ABOUT
+        asked_about >= MOST_ASKED_ABOUT
     }
 
     /// Adds a version. Of versions that the policy forbids, only the newest is kept.
-    pub(crate) fn push(&mut self, rejected: RejectedVersion) {
+    pub(crate) fn push(&mut self, skipped: SkippedVersion) {
         let mut known = self.0.iter();
-        if rejected.reason == SkipReason::NotAllowed
+        if skipped.reason == SkipReason::NotAllowed
             && known.any(|known| known.reason == SkipReason::NotAllowed)
         {
             return;
         }
-        self.0.push(rejected);
+        self.0.push(skipped);
     }
 
     /// Reason for the newest skipped version.
     pub(crate) fn reason(&self) -> Option<SkipReason> {
-        self.0.first().map(|rejected| rejected.reason)
+        self.0.first().map(|skipped| skipped.reason)
     }
 
     /// Returns the warning about skipped versions of a provider or a module; `None` if there are
@@ -105,18 +105,21 @@ impl SkippedVersions {
         };
         let mut warning = Diagnostic::warning(code, format!("{name} {first}"));
         for (index, group) in self.0.chunk_by(has_same_reason).enumerate() {
-            let (newest, others) = group.split_first()?;
+            // Newest first, so that the first of a group is its newest.
+            let Some((newest, others)) = group.split_first() else {
+                continue;
+            };
             // The message has the reason of the first group.
             if index > 0 {
                 warning = warning.note(newest.to_string());
             }
             if !others.is_empty() {
                 let are = if others.len() == 1 { "is" } else { "are" };
-                let versions = first_few(others.iter().map(|rejected| &rejected.version));
+                let versions = first_few(others.iter().map(|skipped| &skipped.version));
                 warning = warning.note(format!("{versions} {are} not chosen for the same reason"));
             }
         }
-        if !self.may_ask_more() {
+        if self.has_reached_limit() {
             let help = format!("only the newest {MOST_ASKED_ABOUT} versions were checked");
             return Some(warning.help(help));
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::age::{RejectedVersion, SkipReason};
+use super::age::{SkipReason, SkippedVersion};
 use crate::configuration::{Declaration, DeclarationKind, Requirement, rewrite};
 use crate::diagnostic::words::first_few;
 use crate::diagnostic::{
@@ -46,7 +46,7 @@ pub(super) enum VersionRule<'a> {
 
 impl Candidate<'_> {
     /// Returns the versions that the source lists. The error about a provider that is not there
-    /// names the probable one.
+    /// names the probable one, or Terraform's registry if the provider is there.
     pub(super) fn read_available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
         let error = match source.versions(self.address) {
             Ok(available) => return Ok(available),
@@ -61,10 +61,10 @@ impl Candidate<'_> {
         if !in_registry {
             return Err(errors.map(|error| self.not_found_error(error, None)));
         }
-        if let Some((elsewhere, sign)) = self.find_in_terraforms_registry(source) {
+        if let Some((elsewhere, evidence)) = self.find_in_terraforms_registry(source) {
             return Err(errors.map(|error| {
                 self.only_at_terraform_error(error, &elsewhere)
-                    .note(sign.clone())
+                    .note(evidence.clone())
             }));
         }
         let meant = provider_meant(
@@ -76,8 +76,8 @@ impl Candidate<'_> {
         Err(errors.map(|error| self.not_found_error(error, meant.as_deref())))
     }
 
-    /// The address of the provider in Terraform's registry, if there is a sign that it is there,
-    /// and the sign. Requests are sent only if the run requires another provider from there.
+    /// The address of the provider in Terraform's registry, if there is evidence that it is there,
+    /// and the evidence. Requests are sent only if the run requires another provider from there.
     fn find_in_terraforms_registry(&self, source: &Source) -> Option<(ProviderAddress, String)> {
         let is_of_tofu = self.address.hostname.is_default_of(Dialect::Tofu);
         if self.dialect != Dialect::Tofu || !is_of_tofu {
@@ -186,13 +186,13 @@ impl Candidate<'_> {
     }
 
     /// Returns why the policy does not allow a version.
-    pub(super) fn why_not_allowed(&self, version: &Version) -> Option<RejectedVersion> {
+    pub(super) fn why_not_allowed(&self, version: &Version) -> Option<SkippedVersion> {
         let error = self
             .policy
             .against_version(self.address, self.dialect, version)
             .into_iter()
             .next()?;
-        Some(RejectedVersion {
+        Some(SkippedVersion {
             reason: SkipReason::NotAllowed,
             version: version.to_string(),
             why: error.message,
@@ -281,7 +281,7 @@ impl Candidate<'_> {
         })
     }
 
-    /// Fails if the locked version must change, or if a mirror lacks it.
+    /// Fails if the locked version must change, or if its source does not list it.
     pub(super) fn check_kept(
         &self,
         version: &Version,
@@ -362,13 +362,14 @@ impl Candidate<'_> {
         }
         let name = self.name();
         let constraints = &self.requirement.constraints;
+        let declarations = &self.requirement.declarations;
         let message = match (available.versions.is_empty(), constraints.is_empty()) {
             (true, _) => format!("there is no version of {name}"),
             (false, true) => format!("{name} has only prereleases"),
             (false, false) => format!("no version of {name} meets all constraints: {constraints}"),
         };
         let mut error = Diagnostic::error(Code::NoMatchingVersion, message);
-        for declaration in &self.requirement.declarations {
+        for declaration in declarations {
             if let Some(location) = &declaration.version {
                 // Each constraint is shown with what it allows alone, so that the odd one out can
                 // be seen.
@@ -395,8 +396,7 @@ impl Candidate<'_> {
         if let Some(newest) = available.newest(names_prerelease) {
             error = error.note(format!("the newest version is {newest}"));
         }
-        let declarations = &self.requirement.declarations;
-        let is_one_recorded = declarations
+        let any_is_recorded = declarations
             .iter()
             .any(|declaration| declaration.kind == DeclarationKind::Recorded);
         error.help(if available.versions.is_empty() {
@@ -405,7 +405,7 @@ impl Candidate<'_> {
             "name the prerelease exactly in required_providers"
         } else if declarations.len() <= 1 {
             "correct the version constraint"
-        } else if is_one_recorded {
+        } else if any_is_recorded {
             "relax one of the constraints, or delete the recorded ones if nothing has them any more"
         } else {
             "relax one of the constraints"

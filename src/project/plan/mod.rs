@@ -20,7 +20,7 @@ pub use age::SkipReason;
 pub use outcome::{LockOutcome, ProviderReport};
 pub use shared_entries::UnconfirmedHashes;
 
-pub(crate) use age::{RegistryData, RejectedVersion};
+pub(crate) use age::{RegistryData, SkippedVersion};
 pub(crate) use outcome::record_entries;
 pub(crate) use packages::{fetch_packages, plan_packages};
 pub(crate) use request::{LockRequest, LockRun, Question};

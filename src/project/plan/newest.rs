@@ -1,6 +1,6 @@
 //! The rule by which the newest version of a provider or of a module is selected.
 
-use super::age::{RejectedVersion, SkippedVersions};
+use super::age::{SkippedVersion, SkippedVersions};
 
 /// Edit of the text that asks for a version: a constraint, or the source of a module.
 #[derive(Clone)]
@@ -17,7 +17,7 @@ pub(crate) enum Edit<E, R> {
 pub(crate) struct NewestAccepted<V, E, R> {
     /// The version, with its edit; `None` if no version may be selected.
     pub(crate) selected: Option<(V, E)>,
-    /// Newer versions that were rejected.
+    /// Newer versions that were skipped.
     pub(crate) skipped: SkippedVersions,
     /// The newest version for which the edit is impossible, with the reason.
     pub(crate) not_editable: Option<(V, R)>,
@@ -45,11 +45,8 @@ pub(crate) trait SelectionRules {
 
     /// The reason for which a version is not selected, although the text asks for it after the
     /// edit; `None` for a version that may be selected.
-    fn why_rejected(
-        &self,
-        version: &Self::Version,
-        edited: &Self::Edited,
-    ) -> Option<RejectedVersion>;
+    fn why_skipped(&self, version: &Self::Version, edited: &Self::Edited)
+    -> Option<SkippedVersion>;
 }
 
 /// The newest version by some rules.
@@ -60,7 +57,7 @@ type Newest<R> = NewestAccepted<
 >;
 
 /// Selects the first of these versions, newest first, for which an edit is done and that is not
-/// rejected.
+/// skipped.
 ///
 /// # Errors
 /// The error of an edit.
@@ -76,7 +73,7 @@ pub(crate) fn newest_accepted<R: SelectionRules>(
     for version in versions {
         // The date of a version costs a request, so that few are looked up; the current one needs
         // none.
-        if !rules.is_current(&version) && !newest.skipped.may_ask_more() {
+        if !rules.is_current(&version) && newest.skipped.has_reached_limit() {
             continue;
         }
         match rules.edit_for(&version)? {
@@ -85,11 +82,11 @@ pub(crate) fn newest_accepted<R: SelectionRules>(
                 newest.not_editable.get_or_insert((version, reason));
             }
             Edit::Done(edited) => {
-                let Some(rejected) = rules.why_rejected(&version, &edited) else {
+                let Some(skipped) = rules.why_skipped(&version, &edited) else {
                     newest.selected = Some((version, edited));
                     break;
                 };
-                newest.skipped.push(rejected);
+                newest.skipped.push(skipped);
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::age::{RegistryData, RejectedVersion, SkipReason, SkippedVersions, registry_warning};
+use super::age::{RegistryData, SkipReason, SkippedVersion, SkippedVersions, registry_warning};
 use super::candidate::{Candidate, VersionRule};
 use super::moves::{HoldingConstraint, Move, Subject, UpgradePlan, VersionLabel};
 use super::newest::{Edit, NewestAccepted, SelectionRules, newest_accepted};
@@ -323,8 +323,8 @@ impl VersionSearch<'_> {
             }
         }
         if self.request.run.provider_upgrade().is_some()
-            && let Some(rejected) = self.why_version_rejected(version)
-            && let Some(error) = SkippedVersions(vec![rejected]).error(&candidate.name())
+            && let Some(skipped) = self.why_version_skipped(version)
+            && let Some(error) = SkippedVersions(vec![skipped]).error(&candidate.name())
         {
             return Err(error.into());
         }
@@ -334,7 +334,7 @@ impl VersionSearch<'_> {
         })
     }
 
-    /// Selects the newest version that is not rejected, and warns about newer ones.
+    /// Selects the newest version that is not skipped, and warns about newer ones.
     fn select_newest(&self) -> Result<SelectedProvider> {
         let candidate = &self.candidate;
         let name = candidate.name();
@@ -389,7 +389,7 @@ impl VersionSearch<'_> {
 
     /// Returns the reason why a version cannot be selected. The locked version may be selected
     /// again, however young it is, if the policy allows it.
-    fn why_version_rejected(&self, version: &Version) -> Option<RejectedVersion> {
+    fn why_version_skipped(&self, version: &Version) -> Option<SkippedVersion> {
         let candidate = &self.candidate;
         let request = self.request;
         let not_allowed = candidate.why_not_allowed(version);
@@ -401,14 +401,14 @@ impl VersionSearch<'_> {
             && request.run.provider_upgrade().is_some()
             && let Some(why) = self.why_incomplete(version, &request.prepared.platforms)
         {
-            return Some(RejectedVersion {
+            return Some(SkippedVersion {
                 reason: SkipReason::Incomplete,
                 version: version.to_string(),
                 why,
             });
         }
         let RegistryData { dates, .. } = request.registry_data?;
-        RejectedVersion::if_too_young(version, candidate.minimum_age?, || {
+        SkippedVersion::if_too_young(version, candidate.minimum_age?, || {
             dates.publication_date(candidate.address, version, request.source)
         })
     }
@@ -591,12 +591,12 @@ impl<'a> SelectionRules for VersionSearch<'a> {
         Ok(self.possible_rewrite(version))
     }
 
-    fn why_rejected(
+    fn why_skipped(
         &self,
         version: &&'a Version,
         _edited: &Option<Rewrite>,
-    ) -> Option<RejectedVersion> {
-        self.why_version_rejected(version)
+    ) -> Option<SkippedVersion> {
+        self.why_version_skipped(version)
     }
 }
 

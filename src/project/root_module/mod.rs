@@ -372,7 +372,7 @@ impl RootModule {
     /// Whether there is a configuration, or may be one.
     pub(super) fn has_configuration(&self, modules: &ModuleCache) -> bool {
         if !self.units.is_empty() {
-            return self.units.iter().any(|unit| !unit.is_empty());
+            return self.units.iter().any(|unit| !unit.has_no_configuration());
         }
         let module = self.module(modules);
         if !module.is_empty() || !module.diagnostics.is_empty() {

@@ -137,7 +137,7 @@ impl TerragruntUnit {
     }
 
     /// Whether there is certainly no configuration.
-    pub(in crate::project) fn is_empty(&self) -> bool {
+    pub(in crate::project) fn has_no_configuration(&self) -> bool {
         self.working_files(None)
             .is_ok_and(|(files, _)| files.files.is_empty() && !files.is_partial)
     }
@@ -545,7 +545,7 @@ impl<'a> OwnRepository<'a> {
 fn unknown_part(location: Location, reason: &str, text: &str, reads: &UnitReads) -> UnknownCall {
     let mut origin = Origin::default();
     origin.fingerprint.mix(reason, text);
-    origin.files = reads.at(&location);
+    origin.files = reads.of_expression_at(&location);
     UnknownCall {
         location,
         key: UNIT_ADDRESS.to_owned(),

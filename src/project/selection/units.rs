@@ -149,7 +149,9 @@ impl Session<'_> {
                 .map_err(|reason| Unknown::new(reason, Some(location.clone())))?,
             Err(unknown) => return Err(unknown.clone()),
         };
-        if opened.read.source.is_ok() && opened.is_empty() {
+        // The module of an unknown source is not known either.
+        let runs_nothing = opened.read.source.is_ok() && opened.has_no_configuration();
+        if runs_nothing {
             let reason = format!(
                 "the unit in {} runs no module",
                 opened.shown_path().display()

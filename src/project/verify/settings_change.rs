@@ -41,7 +41,7 @@ impl Session<'_> {
         }
 
         let mut findings = Vec::new();
-        let mut edited = Vec::new();
+        let mut edited_directories = Vec::new();
         for path in &paths {
             let before = change.file_before(path);
             let now = read_in(&Tree::Work, path);
@@ -49,7 +49,7 @@ impl Session<'_> {
                 continue;
             };
             let directory = path.parent().unwrap_or(path);
-            edited.push(directory);
+            edited_directories.push(directory);
             let edit = SettingsEdit {
                 shown: change.shown_path(path),
                 what,
@@ -64,27 +64,35 @@ impl Session<'_> {
             findings.extend(change.finding_edited_settings(&edit));
         }
 
-        findings.extend(self.errors_in_nearer_settings(change, &paths, &edited, &findings));
+        findings.extend(self.errors_in_nearer_settings(
+            change,
+            &paths,
+            &edited_directories,
+            &findings,
+        ));
         findings
     }
 
-    /// Errors in settings files below an edited one, which may make a nearer file invalid. Without
-    /// the errors in `reported`.
+    /// Errors of the settings in or below directories whose settings are edited, because an edited
+    /// file may make a nearer one invalid; except those in `reported`.
     fn errors_in_nearer_settings(
         &self,
         change: &ReviewedChange,
-        paths: &BTreeSet<&Path>,
-        edited: &[&Path],
+        settings_paths: &BTreeSet<&Path>,
+        edited_directories: &[&Path],
         reported: &[Diagnostic],
     ) -> Vec<Diagnostic> {
         let mut errors: Vec<Diagnostic> = Vec::new();
-        let none_read = SettingsAbove::default();
+        let cache = SettingsAbove::default();
         let shown = |path: &Path| change.shown_path(path).to_owned();
-        for directory in paths.iter().filter_map(|path| path.parent()) {
-            if !edited.iter().any(|above| directory.starts_with(above)) {
+        for directory in settings_paths.iter().filter_map(|path| path.parent()) {
+            if !edited_directories
+                .iter()
+                .any(|above| directory.starts_with(above))
+            {
                 continue;
             }
-            let settings = Settings::find(directory, self.settings_on_disk(), &none_read, &shown);
+            let settings = Settings::find(directory, self.settings_on_disk(), &cache, &shown);
             for error in settings.err().into_iter().flatten() {
                 if !reported.contains(&error) && !errors.contains(&error) {
                     errors.push(error);

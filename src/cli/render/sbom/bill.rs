@@ -47,7 +47,7 @@ impl Bill {
     pub(crate) fn new(
         name: &str,
         time: Option<Timestamp>,
-        materials: &[Materials],
+        roots: &[Materials],
         paths: &RepositoryPaths<'_>,
         secrets: &Secrets,
     ) -> Self {
@@ -59,7 +59,7 @@ impl Bill {
             packages: BTreeMap::new(),
             requirements: BTreeMap::new(),
         };
-        for root in materials {
+        for root in roots {
             bill.add_root(root, paths, secrets);
         }
         bill

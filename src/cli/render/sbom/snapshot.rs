@@ -11,7 +11,7 @@ pub(crate) struct Submission {
     /// The full name of a branch or tag.
     pub(crate) reference: String,
     /// The run of the job that makes the snapshot.
-    pub(crate) job: String,
+    pub(crate) run_id: String,
     /// A later snapshot with the same text replaces this one.
     pub(crate) correlator: String,
 }
@@ -28,7 +28,7 @@ pub(crate) fn snapshot(bill: &Bill, submission: &Submission) -> String {
         "version": 0,
         "sha": submission.sha,
         "ref": submission.reference,
-        "job": { "id": submission.job, "correlator": submission.correlator },
+        "job": { "id": submission.run_id, "correlator": submission.correlator },
         "detector": { "name": "provlock", "version": env!("CARGO_PKG_VERSION"), "url": env!("CARGO_PKG_REPOSITORY") },
         "scanned": bill.time_to_the_second(),
         "manifests": manifests,
