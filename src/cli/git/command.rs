@@ -128,16 +128,16 @@ pub(super) fn commits_between(top: &Path, excluded: &str, included: &str) -> Res
     Ok(first_line(&printed).parse().unwrap_or_default())
 }
 
-/// Whether a commit is another one, or one before it on the line of its first parents: a state that
-/// the branch itself was in. `false` if git does not know.
-pub(super) fn is_on_line_of(top: &Path, commit: &str, of: &str) -> bool {
-    let arguments = ["rev-list", "--first-parent", "--end-of-options", of];
-    let Ok(printed) = run_successfully(top, arguments) else {
-        return false;
-    };
-    printed
-        .split(|byte| *byte == b'\n')
-        .any(|line| line == commit.as_bytes())
+/// The commits on the line of the first parents of a tip, the tip among them: the states that the
+/// branch itself was in. Empty if git does not know.
+pub(super) fn commits_on_line_of(top: &Path, tip: &str) -> BTreeSet<String> {
+    let arguments = ["rev-list", "--first-parent", "--end-of-options", tip];
+    let printed = run_successfully(top, arguments).unwrap_or_default();
+    let mut commits = BTreeSet::new();
+    for line in String::from_utf8_lossy(&printed).lines() {
+        commits.insert(line.to_owned());
+    }
+    commits
 }
 
 /// Whether a revision, whose object comes from [`resolve`], is a directory such as `HEAD:app`.
@@ -466,8 +466,8 @@ fn missing_part_error(part: &str) -> Diagnostic {
     Diagnostic::error(Code::Io, message)
 }
 
-/// The next step where a partial clone lacks an object: the remote that has promised the missing
-/// objects, from which provlock does not request them. `None` for other repositories.
+/// The next step where a partial clone lacks an object: to fetch it from the remote that has
+/// promised the missing objects, which provlock does not do. `None` for other repositories.
 fn help_for_partial_clone(directory: &Path) -> Option<Help> {
     let arguments = [
         "config",

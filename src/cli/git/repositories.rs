@@ -1,6 +1,6 @@
 //! Git's knowledge of root modules, in whatever repository each of them is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use provlock::project::{Tracked, VersionControl};
 use provlock::system::canonicalize;
 use provlock::system::repository::Tops;
 
-use super::command::is_on_line_of;
+use super::command::commits_on_line_of;
 use super::repository::Repository;
 
 /// The repository in which the program runs, and others in which a root module is.
@@ -116,10 +116,11 @@ impl VersionControl for Repositories {
         rules
     }
 
-    fn is_in_history(&self, commit: &str, of: &str) -> bool {
-        self.current
-            .as_ref()
-            .is_some_and(|current| is_on_line_of(current.top(), commit, of))
+    fn commits_on_line_of(&self, tip: &str) -> BTreeSet<String> {
+        match &self.current {
+            Some(current) => commits_on_line_of(current.top(), tip),
+            None => BTreeSet::new(),
+        }
     }
 }
 

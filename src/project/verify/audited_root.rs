@@ -436,10 +436,10 @@ pub trait VersionControl: Sync {
     /// does.
     fn rules_ignoring_lock_files(&self, roots: &[&Path]) -> Vec<Option<Location>>;
 
-    /// Whether a branch whose tip is the second commit was at the first one before, by their full
-    /// object names. Commits of merged branches do not count. `false` if that is not known.
-    fn is_in_history(&self, _commit: &str, _of: &str) -> bool {
-        false
+    /// The full object names of the commits that a branch with this tip was at, the tip among them.
+    /// Commits of merged branches do not count. Empty if they are not known.
+    fn commits_on_line_of(&self, _tip: &str) -> BTreeSet<String> {
+        BTreeSet::new()
     }
 }
 

@@ -76,6 +76,9 @@ pub(super) struct BaseFacts<'a> {
     /// Files that the change alters and that Terragrunt may read.
     altered_terragrunt_files: OnceLock<BTreeSet<PathBuf>>,
     deciding_names: OnceLock<DecidingNames>,
+    /// Commits that the branch of the base was at. They are listed once, because a change may refer
+    /// to any number of commits.
+    pub(super) own_history: OnceLock<BTreeSet<String>>,
 }
 
 impl<'a> Base<'a> {
@@ -207,6 +210,7 @@ impl<'a> BaseFacts<'a> {
             altered_values: OnceLock::new(),
             altered_terragrunt_files: OnceLock::new(),
             deciding_names: OnceLock::new(),
+            own_history: OnceLock::new(),
         }
     }
 

@@ -178,9 +178,6 @@ fn is_elsewhere_in_base(
 /// was at, so that the module was approved. A merged branch may contain commits that no reviewer
 /// has seen.
 fn is_of_own_history(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, unknown: &UnknownCall) -> bool {
-    let Some(control) = root.options.version_control else {
-        return false;
-    };
     let mut own_commits = root.declared.own_commits.iter();
     let Some(own) = own_commits.find(|own| own.location == unknown.location) else {
         return false;
@@ -188,7 +185,16 @@ fn is_of_own_history(root: &AuditedRoot<'_>, facts: &BaseFacts<'_>, unknown: &Un
     let Some(commit) = &own.commit else {
         return false;
     };
-    own.repository == facts.change.top && control.is_in_history(commit, &facts.change.commit)
+    if own.repository != facts.change.top {
+        return false;
+    }
+    let history = facts
+        .own_history
+        .get_or_init(|| match root.options.version_control {
+            Some(control) => control.commits_on_line_of(&facts.change.commit),
+            None => BTreeSet::new(),
+        });
+    history.contains(commit)
 }
 
 /// Whether the change alters what decides on the source of a unit, or a file that cannot be read
