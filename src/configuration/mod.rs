@@ -66,7 +66,7 @@ pub use requirement::{
 pub(crate) use requirement::{ModuleCall, OutsideModule, OwnCommit, StateKnowledge, UnknownCall};
 pub use requirers::Requirer;
 pub(crate) use root::{Inputs, ModulePath, RootFiles, RootSource};
-pub(crate) use state::State;
+pub(crate) use state::{State, providers_in_state};
 pub(crate) use storage::{InitChange, STORES, StateStorage, StorageRole, role_in_storage};
 pub(crate) use variables::is_automatic;
 pub use variables::{InputVariables, VariableFlag};

@@ -40,6 +40,23 @@ const STATE_FILE: &str = "terraform.tfstate";
 /// Version of the state format since Terraform 0.12.
 const VERSION: u64 = 4;
 
+/// Returns the providers of the resources in a state file; none if there is no file. `None` if they
+/// are not all known: it is encrypted, of an older version, too large, or cannot be read.
+pub(crate) fn providers_in_state(
+    path: &Path,
+    boundary: &Boundary,
+) -> Option<BTreeSet<ProviderAddress>> {
+    let mut state = State::default();
+    let mut bytes_left = MAX_STATE_SIZE;
+    state.add_file(path, boundary, &mut bytes_left);
+    match state.knowledge {
+        StateKnowledge::Absent | StateKnowledge::Read => {
+            Some(state.providers.into_keys().collect())
+        }
+        StateKnowledge::Unknown(_) => None,
+    }
+}
+
 /// The state of a root module, as far as it is known.
 #[derive(Debug, Default)]
 pub(crate) struct State {

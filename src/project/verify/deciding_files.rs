@@ -20,6 +20,7 @@ use super::given_values;
 use super::local_repositories;
 use super::terragrunt_cache;
 use super::text_effect::{self, CLI_EFFECT, CLI_WORDS};
+use super::unit_locks::UnitLocks;
 use crate::configuration::{STORES, StateStorage, is_automatic, is_part_of_configuration};
 use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
@@ -33,10 +34,10 @@ use crate::system::{Tree, excludes_from_upload};
 const PERHAPS_CLI_WORDS: [&str; 2] = ["host \"", "credentials \""];
 
 /// The findings about changed files that decide and that are not read, in the directories that
-/// `applies` selects. `units` are directories of Terragrunt units.
+/// `applies` selects.
 pub(super) fn check(
     facts: &BaseFacts<'_>,
-    units: &[&Path],
+    unit_locks: &UnitLocks<'_>,
     applies: impl Fn(&Path) -> bool,
 ) -> Vec<Diagnostic> {
     let change = facts.change;
@@ -54,7 +55,7 @@ pub(super) fn check(
             continue;
         };
         let is_selected = kind.is_anywhere() || path.parent().is_some_and(&applies);
-        if is_selected && let Some(effect) = effect_of(facts, units, path, kind) {
+        if is_selected && let Some(effect) = effect_of(facts, unit_locks, path, kind) {
             by_effect.entry(effect).or_default().push(path);
         }
     }
@@ -68,7 +69,7 @@ pub(super) fn check(
 /// The effect of a changed path; `None` if it decides nothing.
 fn effect_of(
     facts: &BaseFacts<'_>,
-    units: &[&Path],
+    unit_locks: &UnitLocks<'_>,
     path: &Path,
     kind: DecidingKind,
 ) -> Option<Effect> {
@@ -77,7 +78,7 @@ fn effect_of(
         return Some(Effect::needs_owner(effect));
     }
     if kind == DecidingKind::State {
-        return copied_state::effect(facts, units, path);
+        return copied_state::effect(facts, unit_locks, path);
     }
     if kind == DecidingKind::Attributes {
         let files = files_with_attributes(facts.change, path);

@@ -57,6 +57,7 @@ mod terragrunt_cache;
 mod text_effect;
 mod tracked_data_directory;
 mod unit_added;
+mod unit_locks;
 mod unlocked_requirements;
 mod verify_roots;
 mod version_too_young;

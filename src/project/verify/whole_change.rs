@@ -12,10 +12,10 @@ use super::base::BaseFacts;
 use super::deciding_files;
 use super::decisions::{decision_note, removed_roots_note};
 use super::made_unknown::finding_made_unknown;
+use super::unit_locks::UnitLocks;
 use crate::diagnostic::words::first_few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Reason, RunOption};
 use crate::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use crate::project::coverage::DirectoryKind;
 use crate::project::reviewed_change::ReviewedChange;
 use crate::project::root_module::roots::{Roots, Selection};
 use crate::project::session::Session;
@@ -61,7 +61,8 @@ impl Session<'_> {
         findings.extend(notes_about_links_to_roots(change, roots));
         findings.extend(finding_case_variants(change));
         findings.extend(note_about_submodules(change, applies));
-        findings.extend(deciding_files::check(facts, &units_in(roots), applies));
+        let unit_locks = UnitLocks::new(facts.environment, roots);
+        findings.extend(deciding_files::check(facts, &unit_locks, applies));
 
         let mut reported = Vec::new();
         for finding in findings {
@@ -83,17 +84,6 @@ impl Session<'_> {
         let nearest = self.settings_at(directory, directory).ok();
         RootLevels::at(directory, &nearest.as_ref().unwrap_or(otherwise).verify)
     }
-}
-
-/// The directories of Terragrunt units, absolute and without symbolic links.
-fn units_in(roots: &Roots) -> Vec<&Path> {
-    let mut units = Vec::new();
-    for root in &roots.list {
-        if root.kind == DirectoryKind::Unit {
-            units.extend(root.canonical.as_deref());
-        }
-    }
-    units
 }
 
 /// The directories of the files in the repository that a finding is about; `start` if there are
