@@ -186,7 +186,7 @@ pub(crate) fn summary_line(
         "documents"
     };
     let mut parts = Vec::new();
-    for (number, words, size) in [
+    for (number, phrase, size) in [
         (fetched.len(), words.downloaded, total_size(&fetched)),
         (replacements, words.replaced, None),
         (kept.len(), "already there", total_size(&kept)),
@@ -201,8 +201,8 @@ pub(crate) fn summary_line(
             continue;
         }
         match size {
-            Some(size) => parts.push(format!("{number} {words} ({})", bytes(size))),
-            None => parts.push(format!("{number} {words}")),
+            Some(size) => parts.push(format!("{number} {phrase} ({})", bytes(size))),
+            None => parts.push(format!("{number} {phrase}")),
         }
     }
     Some(format!(

@@ -110,7 +110,7 @@ impl Session<'_> {
         };
         let mut offline_source = None;
         if self.options.offline {
-            offline_source = Some(known_offline(self, roots));
+            offline_source = Some(source_of_offline_run(self, roots));
         }
 
         // 2. Take each root module through the pipeline.
@@ -650,7 +650,7 @@ fn unknown_dates_error() -> Diagnostic {
 
 /// The source of an offline run: the packages in the cache, and the versions in the lock files of
 /// all root modules.
-fn known_offline(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
+fn source_of_offline_run(session: &Session<'_>, roots: &Roots) -> Arc<Source> {
     let known = session
         .read_versions(roots, |_| Diagnostics::default())
         .providers;

@@ -1,6 +1,6 @@
 //! Names of variables on which sources of modules, and places of states, depend at the base.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -13,33 +13,39 @@ use crate::system::parallel;
 
 /// Names of variables. A text that gives a value to one decides.
 pub(super) struct DecidingNames {
-    /// Variables of root modules. The names may be any words.
-    pub(super) variables: BTreeSet<String>,
-    /// Variables of the environment. Their names have no other meaning.
-    pub(super) environment: BTreeSet<String>,
+    pub(super) kinds: BTreeMap<String, NameKind>,
+}
+
+/// Kind of a variable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum NameKind {
+    /// A variable of root modules, whose name may be any word.
+    Input,
+    /// A variable of the environment, whose name has no other meaning.
+    Environment,
 }
 
 impl DecidingNames {
     /// The names in all root modules and units of the base.
     pub(super) fn of_base(change: &ReviewedChange, readings: &BaseReadings) -> Self {
-        let variables = readings.whole_base().variables.clone();
-        let mut environment = BTreeSet::new();
-        for name in &variables {
-            environment.insert(format!("TF_VAR_{name}"));
+        let inputs = &readings.whole_base().variables;
+        let mut kinds = BTreeMap::new();
+        for name in inputs {
+            kinds.insert(name.clone(), NameKind::Input);
+            kinds.insert(format!("TF_VAR_{name}"), NameKind::Environment);
         }
         let texts = texts_of_terragrunt(change, readings);
         if texts.iter().any(|text| may_read_environment(text)) {
             let texts = texts.iter().map(String::as_str);
-            environment.extend(environment_names(texts, &variables));
+            for name in environment_names(texts, inputs) {
+                kinds.insert(name, NameKind::Environment);
+            }
         }
-        Self {
-            variables,
-            environment,
-        }
+        Self { kinds }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.variables.is_empty() && self.environment.is_empty()
+        self.kinds.is_empty()
     }
 }
 

@@ -5,9 +5,10 @@
 //! that give values to the words of its value, and so on.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::changed_file::ChangedFile;
-use super::deciding_names::DecidingNames;
+use super::deciding_names::{DecidingNames, NameKind};
 use super::file_effect::{Effect, MAX_SIZE};
 use super::searched_text::{effective_line, ignores_case, text_of};
 use crate::diagnostic::words::first_few;
@@ -27,24 +28,34 @@ const MOST_VISITS: usize = 100_000;
 /// The effect of a changed file that gives a different value to one of these variables; `None` if
 /// it does not.
 pub(super) fn effect(names: &DecidingNames, file: &ChangedFile<'_>) -> Option<Effect> {
-    let before = text_of(file.before.as_deref().unwrap_or_default())?;
-    let now = text_of(file.now.as_deref().unwrap_or_default())?;
-    let mut searched = Searched::new(names, file, [&before, &now]);
+    let mut before = text_of(file.before.as_deref().unwrap_or_default())?;
+    let mut now = text_of(file.now.as_deref().unwrap_or_default())?;
+    let name = file_name(file.path);
+    let ignores_case = ignores_case(name, &before) || ignores_case(name, &now);
+    if ignores_case {
+        before = before.to_uppercase();
+        now = now.to_uppercase();
+    }
+    let mut searched = Searched {
+        names: names_in(names, ignores_case, [&before, &now]),
+        is_table: TABLES
+            .iter()
+            .any(|extension| has_extension(file.path, extension)),
+        given: BTreeSet::new(),
+    };
     // Most texts have no such name.
     if searched.names.is_empty() {
         return None;
     }
-    let mut texts = [before, now];
-    if searched.ignores_case {
-        texts = texts.map(|text| text.to_uppercase());
-    }
-    if texts.iter().any(|text| text.len() as u64 > MAX_SIZE) {
-        let names = searched.names.values();
-        searched.given = names.map(|found| found.name.clone()).collect();
+
+    let size = before.len().max(now.len());
+    if size as u64 > MAX_SIZE {
+        for found in searched.names.values() {
+            searched.given.insert(found.name.clone());
+        }
     } else {
-        let [before, now] = &texts;
-        let lines_before = Text::of(before).deciding_lines(&mut searched);
-        let lines_now = Text::of(now).deciding_lines(&mut searched);
+        let lines_before = Text::of(&before).deciding_lines(&mut searched);
+        let lines_now = Text::of(&now).deciding_lines(&mut searched);
         if lines_before == lines_now {
             return None;
         }
@@ -55,11 +66,14 @@ pub(super) fn effect(names: &DecidingNames, file: &ChangedFile<'_>) -> Option<Ef
     )))
 }
 
-/// The names that occur in a changed file.
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|own| own == extension)
+}
+
+/// The search of a changed file.
 struct Searched {
-    /// By the names as the text has them.
+    /// Names that occur in one of the texts, as the texts have them.
     names: BTreeMap<String, FoundName>,
-    ignores_case: bool,
     is_table: bool,
     /// Names to which one of the texts gives a value.
     given: BTreeSet<String>,
@@ -69,47 +83,30 @@ struct Searched {
 struct FoundName {
     /// The name as it is written in configurations.
     name: String,
-    /// Whether it is a variable of the environment, whose name has no other meaning.
-    is_of_environment: bool,
+    kind: NameKind,
 }
 
-impl Searched {
-    fn new(names: &DecidingNames, file: &ChangedFile<'_>, texts: [&str; 2]) -> Self {
-        let ignores_case = texts
-            .iter()
-            .any(|text| ignores_case(file_name(file.path), text));
-        let mut searched = Self {
-            names: BTreeMap::new(),
-            ignores_case,
-            is_table: file
-                .path
-                .extension()
-                .is_some_and(|it| TABLES.iter().any(|table| it == *table)),
-            given: BTreeSet::new(),
-        };
-        for name in &names.variables {
-            searched.add_if_found(name, false, texts);
-        }
-        for name in &names.environment {
-            searched.add_if_found(name, true, texts);
-        }
-        searched
-    }
-
-    /// Adds a name if one of the texts has it.
-    fn add_if_found(&mut self, name: &str, is_of_environment: bool, texts: [&str; 2]) {
-        let mut written = name.to_owned();
-        if self.ignores_case {
+/// The names that occur in one of the texts, which are in upper case if case does not matter.
+fn names_in(
+    names: &DecidingNames,
+    ignores_case: bool,
+    texts: [&str; 2],
+) -> BTreeMap<String, FoundName> {
+    let mut found = BTreeMap::new();
+    for (name, kind) in &names.kinds {
+        let mut written = name.clone();
+        if ignores_case {
             written = name.to_uppercase();
-        } else if !texts.iter().any(|text| text.contains(name)) {
-            return;
         }
-        let found = FoundName {
-            name: name.to_owned(),
-            is_of_environment,
-        };
-        self.names.insert(written, found);
+        if texts.iter().any(|text| text.contains(&written)) {
+            let found_name = FoundName {
+                name: name.clone(),
+                kind: *kind,
+            };
+            found.insert(written, found_name);
+        }
     }
+    found
 }
 
 /// A text by its lines and the values that they give.
@@ -197,7 +194,7 @@ impl<'a> Text<'a> {
                 } else if word.is_value() {
                     // `name: VPC_REF`; the value is beside it.
                     own = self.block_around(number);
-                } else if found.is_of_environment && word.is_before_value() {
+                } else if found.kind == NameKind::Environment && word.is_before_value() {
                     own.push(number);
                 } else {
                     continue;

@@ -134,7 +134,8 @@ pub(super) fn effective_lines(text: &str) -> Vec<&str> {
     text.lines().filter_map(effective_line).collect()
 }
 
-/// The line without white space around it, if it is one of these.
+/// A line without white space around it and without the version of an action; `None` if it does not
+/// count among the [`effective_lines`].
 pub(super) fn effective_line(line: &str) -> Option<&str> {
     let line = line.trim();
     let is_comment = line.starts_with('#') && !passes_to_init("", line);

@@ -47,6 +47,17 @@ fn fleet() -> (Registry, TestEnvironment, Vec<Published>) {
     (registry, environment, providers)
 }
 
+/// Lets the packages of these providers arrive slowly.
+fn slow_down(registry: &Registry, providers: &[Published]) {
+    for provider in providers {
+        let slow = Fault::SlowBody {
+            pause: Duration::from_millis(500),
+        };
+        let file = format!("*/{}", provider.packages["linux_amd64"].filename);
+        registry.fault(&file, Times::Always, slow);
+    }
+}
+
 /// The packages that are there, which are whole.
 fn there(environment: &TestEnvironment, providers: &[Published]) -> usize {
     let there = providers
@@ -105,16 +116,7 @@ fn a_second_run_downloads_nothing_and_a_tampered_file_is_replaced() {
 #[test]
 fn a_run_that_is_interrupted_leaves_no_part_of_a_package() {
     let (registry, environment, providers) = fleet();
-    for provider in &providers[9..] {
-        let slow = Fault::SlowBody {
-            pause: Duration::from_millis(500),
-        };
-        registry.fault(
-            &format!("*/{}", provider.packages["linux_amd64"].filename),
-            Times::Always,
-            slow,
-        );
-    }
+    slow_down(&registry, &providers[9..]);
     let mut run = environment.command(MIRROR_ALL).spawn();
     provlock_test::run_until(&mut run, || there(&environment, &providers) >= 9);
     let process = run.id().to_string();
@@ -138,16 +140,7 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
     for kill in 1..=KILLS {
         registry.clear_faults();
         // Each run gets some packages more, and is killed while others arrive.
-        for provider in &providers[kill * 9..] {
-            let slow = Fault::SlowBody {
-                pause: Duration::from_millis(500),
-            };
-            registry.fault(
-                &format!("*/{}", provider.packages["linux_amd64"].filename),
-                Times::Always,
-                slow,
-            );
-        }
+        slow_down(&registry, &providers[kill * 9..]);
         let mut run = environment.command(MIRROR_ALL).spawn();
         provlock_test::run_until(&mut run, || there(&environment, &providers) >= kill * 9);
         run.kill().unwrap();
