@@ -64,8 +64,11 @@ pub(crate) enum StateKnowledge {
     Absent,
     /// All state files were read.
     Read,
-    /// The state was not read in full; the reason is a sentence without a full stop.
+    /// The state is somewhere else, or where is not known; the reason is a sentence without a full
+    /// stop.
     Unknown(String),
+    /// There is a state file whose providers are not all known; the reason is such a sentence.
+    Unreadable(String),
 }
 
 /// The source of a module in a commit of the user's own repository.
@@ -226,7 +229,7 @@ impl Requirements {
     /// Returns the reason why the state is not known; `None` if it is, or if there is none.
     pub fn unknown_state(&self) -> Option<&str> {
         match &self.state {
-            StateKnowledge::Unknown(reason) => Some(reason),
+            StateKnowledge::Unknown(reason) | StateKnowledge::Unreadable(reason) => Some(reason),
             StateKnowledge::Absent | StateKnowledge::Read => None,
         }
     }
@@ -398,6 +401,9 @@ impl StateKnowledge {
     /// Adds what is known of more state files. A state that was not read makes all unknown.
     pub(super) fn with(self, other: Self) -> Self {
         match (self, other) {
+            (Self::Unreadable(reason), _) | (_, Self::Unreadable(reason)) => {
+                Self::Unreadable(reason)
+            }
             (Self::Unknown(reason), _) | (_, Self::Unknown(reason)) => Self::Unknown(reason),
             (Self::Absent, Self::Absent) => Self::Absent,
             _ => Self::Read,

@@ -53,7 +53,7 @@ pub(crate) fn providers_in_state(
         StateKnowledge::Absent | StateKnowledge::Read => {
             Some(state.providers.into_keys().collect())
         }
-        StateKnowledge::Unknown(_) => None,
+        StateKnowledge::Unknown(_) | StateKnowledge::Unreadable(_) => None,
     }
 }
 
@@ -156,7 +156,7 @@ impl State {
             return;
         }
         if boundary.is_outside(path) {
-            return self.note_unknown(format!("{} leads out of the repository", path.display()));
+            return self.note_unreadable(format!("{} leads out of the repository", path.display()));
         }
         let bytes = match boundary.tree().read(path, MAX_STATE_SIZE) {
             Ok(bytes) => bytes,
@@ -183,7 +183,7 @@ impl State {
     fn add_providers(&mut self, path: &Path, contents: Contents, is_empty: bool) {
         // Terraform ignores this member, and reads the resources beside it.
         if contents.encrypted_data.is_some() {
-            self.note_unknown(format!("{} is encrypted", path.display()));
+            self.note_unreadable(format!("{} is encrypted", path.display()));
             if contents.resources.is_none() {
                 return;
             }
@@ -199,7 +199,7 @@ impl State {
                 ..
             } => {
                 let reason = format!("{} has version {version} of the format", path.display());
-                return self.note_unknown(reason);
+                return self.note_unreadable(reason);
             }
             Contents { version: None, .. } => return self.warn_not_read(path, "it is not a state"),
         }
@@ -219,7 +219,7 @@ impl State {
                         .or_insert_with(|| path.to_owned());
                 }
                 None if is_older_form(&text) => {
-                    self.note_unknown(format!(
+                    self.note_unreadable(format!(
                         "{} refers to providers in an older form",
                         path.display()
                     ));
@@ -229,8 +229,8 @@ impl State {
         }
     }
 
-    fn note_unknown(&mut self, reason: String) {
-        self.add_knowledge(StateKnowledge::Unknown(reason));
+    fn note_unreadable(&mut self, reason: String) {
+        self.add_knowledge(StateKnowledge::Unreadable(reason));
     }
 
     fn add_knowledge(&mut self, of_more: StateKnowledge) {
@@ -240,7 +240,7 @@ impl State {
 
     /// Warns that a state file was not read, so that its providers are unknown.
     fn warn_not_read(&mut self, path: &Path, why: &str) {
-        self.note_unknown(format!("{} was not read", path.display()));
+        self.note_unreadable(format!("{} was not read", path.display()));
         let message = Message::naming(path, |path| {
             format!("the state in {path} was not read: {why}")
         });
@@ -612,7 +612,8 @@ mod tests {
                 &Boundary::default(),
             );
             assert!(
-                matches!(state.knowledge, StateKnowledge::Unknown(_)) && state.providers.is_empty(),
+                matches!(state.knowledge, StateKnowledge::Unreadable(_))
+                    && state.providers.is_empty(),
                 "{text:.80}"
             );
             assert_eq!(state.warnings.len(), 1, "{text:.80}");
@@ -630,7 +631,7 @@ mod tests {
         fs::write(root.join(STATE_FILE), text).unwrap();
         let state = State::read(root, Path::new(".terraform"), None, &Boundary::default());
         assert!(
-            matches!(state.knowledge, StateKnowledge::Unknown(_)) && state.providers.len() == 1
+            matches!(state.knowledge, StateKnowledge::Unreadable(_)) && state.providers.len() == 1
         );
         assert!(
             state.warnings[0]

@@ -11,7 +11,7 @@ use super::base::{BaseFacts, alters_code};
 use super::readings::RequirementsBefore;
 use super::requests;
 use crate::configuration::terragrunt::FILE_NAMES;
-use crate::configuration::{self, UnknownCall};
+use crate::configuration::{self, StateKnowledge, UnknownCall};
 use crate::diagnostic::{Code, Diagnostic, Location, Reason};
 use crate::hcl::evaluate::references::depends_on_names;
 use crate::lockfile::{UNIT_ADDRESS, module_name};
@@ -34,7 +34,21 @@ pub(super) fn check_unknown_requirements(root: &AuditedRoot<'_>, report: &mut Ve
         report_unknown(root, facts, &before, report);
         report_inputs(root, facts, &before, report);
     }
+    if let StateKnowledge::Unreadable(reason) = &declared.state
+        && !base.requirements_before(root.module).has_unreadable_state
+    {
+        report.findings.push(finding_unreadable_state(root, reason));
+    }
     report_stack(root, facts, report);
+}
+
+/// The finding about a state file that cannot be read, and that the base reads or does not have.
+fn finding_unreadable_state(root: &AuditedRoot<'_>, reason: &str) -> Diagnostic {
+    let message = format!("this change makes the state unknown: {reason}");
+    Diagnostic::not_decided(Reason::FileNotRead, message)
+        .at_location(Location::of_file(&root.module.lock_path))
+        .note("init installs the providers that the state needs, without hashes unless they are locked")
+        .help("make sure that the lock file has the providers of the state")
 }
 
 /// Adds the finding about calls, and parts of units, that cannot be read, if the base does not have

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::called_source::CalledSource;
 use crate::configuration::{
     Fingerprint, Module, ModuleCache, NO_OBSERVER, OutsideModule, OwnCommit, PartId, Requirements,
-    Resolver, StateStorage, listings,
+    Resolver, StateKnowledge, StateStorage, listings,
 };
 use crate::modules::{locked, requested_hosts};
 use crate::project::reviewed_change::ReviewedChange;
@@ -49,6 +49,8 @@ pub(super) struct RequirementsBefore {
     pub(super) own_commits: Vec<OwnCommit>,
     /// Texts in generated files that are not known.
     pub(super) generated_texts: BTreeSet<PartId>,
+    /// Whether there is a state file whose providers are not all known.
+    pub(super) has_unreadable_state: bool,
     /// Hosts of all called packages and required providers, also of modules of other packages.
     pub(super) hosts: BTreeSet<String>,
     /// The files that were read for its units.
@@ -344,6 +346,7 @@ impl RequirementsBefore {
         for call in &requirements.variable_calls {
             self.variable_calls.insert(call.id());
         }
+        self.has_unreadable_state |= matches!(requirements.state, StateKnowledge::Unreadable(_));
         for text in &requirements.generated_texts {
             self.generated_texts.insert(text.id());
         }

@@ -219,7 +219,7 @@ fn finding_not_required(
         StateKnowledge::Absent => warning
             .note(fails)
             .help(prune.and_text(", unless a state elsewhere still has resources of it")),
-        StateKnowledge::Unknown(reason) => warning
+        StateKnowledge::Unknown(reason) | StateKnowledge::Unreadable(reason) => warning
             .note(format!(
                 "{fails}, unless the state needs it, which is unknown: {reason}"
             ))
