@@ -30,7 +30,7 @@ pub use coverage::{Coverage, DirectoryKind, RootStatus};
 pub use event::{Event, LockedRootModule, Observer, Report, RootOutcome};
 pub use inventory::bill_of_materials::{Material, Materials};
 pub use inventory::{Inventory, LockedVersions};
-pub use locking::merge::Resolved;
+pub use locking::merge::{InConflict, Resolved};
 pub use locking::repair::RepairedRoot;
 pub use mirror::{MirrorModulesOptions, MirrorOptions, MirrorTarget};
 pub use modules::get::{GetOptions, InstalledModules};

@@ -2,9 +2,10 @@
 
 use super::lock::{BOTH, lock_file, requires};
 use super::upgrade::age::document;
+use provlock_test::files::{module_entry, module_lock_file};
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
-use provlock_test::{Output, TestEnvironment, str};
+use provlock_test::{Output, TestEnvironment, str, url};
 
 const PATH: &str = ".terraform.lock.hcl";
 
@@ -168,4 +169,104 @@ fn beside_an_unknown_unit_a_conflict_is_left_to_people() {
         .assert_code(1)
         .assert_stderr_has("conflict: ours has acme/gamma 1.0.0, theirs 1.1.0");
     assert!(environment.read("ours").contains("<<<<<<< ours"));
+}
+
+/// A lock file in which git left the conflict of two versions, with hashes for the platforms.
+fn in_conflict(gamma: &[Published; 3], platforms: &[&str]) -> String {
+    let [ours, theirs] = [&gamma[0], &gamma[1]].map(|published| published.entry_for("", platforms));
+    let conflict = format!("<<<<<<< ours\n{ours}=======\n{theirs}>>>>>>> theirs\n");
+    lock_file(&[conflict])
+}
+
+#[test]
+fn root_modules_share_the_answers_of_the_registry() {
+    let (registry, environment, gamma) = project();
+    let roots = ["a", "b", "c"];
+    for root in roots {
+        environment.write(
+            format!("{root}/main.tf"),
+            requires("acme/gamma", "") + "terraform {\n  backend \"local\" {}\n}\n",
+        );
+        environment.write(
+            format!("{root}/.terraform.lock.hcl"),
+            in_conflict(&gamma, &["linux_amd64"]),
+        );
+    }
+
+    environment
+        .provlock(["merge", "-r", "--resolve"])
+        .matches(str![[r#"
+exit code: 0
+----- stderr -----
+  acme/gamma   1.1.0 (ours 1.0.0, theirs 1.1.0)
+Merged a/.terraform.lock.hcl
+  acme/gamma   1.1.0 (ours 1.0.0, theirs 1.1.0)
+Merged b/.terraform.lock.hcl
+  acme/gamma   1.1.0 (ours 1.0.0, theirs 1.1.0)
+Merged c/.terraform.lock.hcl
+Merged 3 of 3 lock files with conflicts
+"#]]);
+
+    for root in roots {
+        let file = format!("{root}/.terraform.lock.hcl");
+        assert_eq!(
+            environment.read(file),
+            gamma[1].lock_file("", &["linux_amd64"])
+        );
+    }
+    assert_eq!(registry.requests_to(url::VERSIONS), 1);
+    assert_eq!(registry.requests_to(url::PACKAGE), 1);
+}
+
+/// Hashes of a side are kept, but only in its own lock file.
+#[test]
+fn hashes_of_a_side_stay_in_its_lock_file() {
+    let (_registry, environment, gamma) = project();
+    let sides = [("a", &["linux_amd64"][..]), ("b", &BOTH)];
+    for (root, platforms) in sides {
+        environment.write(
+            format!("{root}/main.tf"),
+            requires("acme/gamma", "") + "terraform {\n  backend \"local\" {}\n}\n",
+        );
+        environment.write(
+            format!("{root}/.terraform.lock.hcl"),
+            in_conflict(&gamma, platforms),
+        );
+    }
+
+    environment
+        .provlock(["merge", "-r", "--resolve", "-p", "linux_amd64"])
+        .assert_code(0);
+
+    for (root, platforms) in sides {
+        assert_eq!(
+            environment.read(format!("{root}/.terraform.lock.hcl")),
+            gamma[1].lock_file("", platforms)
+        );
+    }
+}
+
+/// The requirements depend on the locked modules, whose lock file may be in conflict, too.
+#[test]
+fn modules_are_merged_before_providers_are_locked_again() {
+    for arguments in [&["merge", "--resolve"][..], &["merge", "-r", "--resolve"]] {
+        let (_registry, environment, gamma) = project();
+        environment.write(PATH, in_conflict(&gamma, &["linux_amd64"]));
+        let [a, b] = ["a", "b"].map(|name| module_entry(name, "v1.0.0", name));
+        environment.write(
+            ".modules.lock.hcl",
+            module_lock_file(&[format!("<<<<<<< ours\n{a}=======\n{b}>>>>>>> theirs\n")]),
+        );
+
+        environment.provlock(arguments).assert_code(0);
+
+        assert_eq!(
+            environment.read(PATH),
+            gamma[1].lock_file("", &["linux_amd64"])
+        );
+        assert_eq!(
+            environment.read(".modules.lock.hcl"),
+            module_lock_file(&[a, b])
+        );
+    }
 }

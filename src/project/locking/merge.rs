@@ -1,19 +1,38 @@
 //! Resolving the conflicts of a merge: the providers that both sides changed are locked again.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::pipeline::Pipeline;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::LockFile;
 use crate::lockfile::merge::Conflict;
+use crate::packages::Source;
 use crate::project::event::Event;
 use crate::project::options::LockOptions;
 use crate::project::plan::prepared::Prepared;
 use crate::project::plan::{LockOutcome, UnconfirmedHashes};
-use crate::project::root_module::RootModule;
 use crate::project::session::Session;
-use crate::provider::ConstraintList;
+use crate::provider::{ConstraintList, Dialect};
+use crate::system::parallel;
 
-/// Result of resolving conflicts.
+/// Maximum number of lock files that are resolved at the same time. While some wait for answers,
+/// the requests of the others are sent.
+const SIDE_BY_SIDE: usize = 64;
+
+/// A merged lock file with conflicts.
+pub struct InConflict {
+    /// Path of the lock file. It may belong to a root module elsewhere, which has a link to it.
+    pub path: PathBuf,
+    /// The dialect of the lock file.
+    pub dialect: Dialect,
+    /// All entries but those in conflict.
+    pub lock_file: LockFile,
+    /// The providers in conflict.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// Result of resolving the conflicts of a lock file.
 #[non_exhaustive]
 pub struct Resolved {
     /// The new lock file and its changes.
@@ -23,31 +42,53 @@ pub struct Resolved {
     pub unresolved: Vec<Conflict>,
 }
 
+/// A lock file whose providers that are locked again are selected.
+struct ToLock {
+    prepared: Prepared,
+    unresolved: Vec<Conflict>,
+    warnings: Vec<Diagnostic>,
+}
+
 impl Session<'_> {
     /// Locks the providers in conflict as [`Session::lock`] does, for the platforms that either
-    /// side covers unless the options name some. `lock_file` contains all other entries. A provider
-    /// that the configuration certainly does not require gets no entry. Nothing is written.
+    /// side covers unless the options name some. A provider that the configuration certainly does
+    /// not require gets no entry. Nothing is written. The results have the order of the lock files.
     ///
-    /// # Errors
-    /// The configuration cannot be read, or a provider cannot be locked.
+    /// A result is an error if the configuration cannot be read, or a provider cannot be locked.
     pub fn resolve_conflicts(
         &self,
-        root: RootModule,
-        lock_file: LockFile,
-        conflicts: Vec<Conflict>,
+        files: Vec<InConflict>,
         options: &LockOptions,
-    ) -> Result<Resolved> {
-        // 1. Read what the configuration requires.
+    ) -> Vec<Result<Resolved>> {
+        // 1. Read what the configurations require, and select the providers that are locked again.
         self.notify(Event::Reading);
-        let prepared = self.prepare_with_lock_file(root, lock_file, options, None);
+        let selected = parallel::map(files, SIDE_BY_SIDE, |file| self.select(file, options));
         self.notify_sources_read();
-        let mut prepared = prepared?;
 
-        // 2. Select the providers that are locked again.
+        // 2. Lock them.
+        let mut offline_source = None;
+        if self.options.offline {
+            offline_source = Some(self.source_of_sides(&selected));
+        }
+        let resolved = self.with_pipeline(options, None, offline_source, |pipeline| {
+            parallel::map(selected, SIDE_BY_SIDE, |selected| {
+                resolve(selected?, pipeline)
+            })
+        });
+        self.notify_at_end();
+        resolved
+    }
+
+    /// Reads what the configuration requires that uses a lock file, and selects the providers that
+    /// are locked again.
+    fn select(&self, file: InConflict, options: &LockOptions) -> Result<ToLock> {
+        let directory = self.root_of_lock_file(&file.path);
+        let root = self.open_as(&directory, file.dialect)?;
+        let mut prepared = self.prepare_with_lock_file(root, file.lock_file, options, None)?;
         let is_incomplete = prepared.requirements.is_incomplete;
         let mut warnings = Vec::new();
         let mut unresolved = Vec::new();
-        for conflict in conflicts {
+        for conflict in file.conflicts {
             let address = &conflict.address;
             if prepared.requirements.providers.contains_key(address) {
                 lock_again(&mut prepared, conflict);
@@ -63,63 +104,67 @@ impl Session<'_> {
                 warnings.push(Diagnostic::warning(Code::ProviderNotRequired, message));
             }
         }
-
-        // 3. Lock them.
-        let mut outcome = if prepared.named_providers.is_empty() {
-            LockOutcome {
-                locks: prepared.lock_file.locks().clone(),
-                providers: Vec::new(),
-                warnings: prepared.requirements.warnings.clone(),
-                counts: UnconfirmedHashes::default(),
-            }
-        } else {
-            let root = &prepared.root;
-            let result = self.lock_conflicting(&prepared, &unresolved, options);
-            result.map_err(|errors| {
-                if root.found.linked_lock_file.is_some() {
-                    root.with_all_sharing_root_modules(errors)
-                } else {
-                    errors.map(|error| root.in_dialect(error))
-                }
-            })?
-        };
-        // Warnings about providers without an entry come first.
-        outcome.warnings.splice(0..0, warnings);
-        self.notify_at_end();
-        Ok(Resolved {
-            outcome,
+        Ok(ToLock {
+            prepared,
             unresolved,
+            warnings,
         })
     }
 
-    /// Locks the providers in conflict. Offline, only the versions of both sides are known.
-    fn lock_conflicting(
-        &self,
-        prepared: &Prepared,
-        unresolved: &[Conflict],
-        options: &LockOptions,
-    ) -> Result<LockOutcome> {
-        let mut offline_source = None;
-        if self.options.offline {
-            // The versions that either side or the merged lock file has.
-            let mut known: Vec<_> = prepared.lock_file.locks().iter().collect();
-            for (address, sides) in &prepared.conflict_sides {
+    /// The source of an offline run: it knows the versions that either side or a merged lock file
+    /// has.
+    fn source_of_sides(&self, files: &[Result<ToLock>]) -> Arc<Source> {
+        let mut known = Vec::new();
+        for file in files.iter().flatten() {
+            known.extend(file.prepared.lock_file.locks());
+            for (address, sides) in &file.prepared.conflict_sides {
                 known.extend(sides.iter().map(|side| (address, side)));
             }
-            for conflict in unresolved {
+            for conflict in &file.unresolved {
                 for side in conflict.ours.iter().chain(&conflict.theirs) {
                     known.push((&conflict.address, side));
                 }
             }
-            let versions = known
-                .into_iter()
-                .map(|(address, entry)| (address, &entry.version));
-            offline_source = Some(Arc::new(self.connections.offline(versions)));
         }
-        self.with_pipeline(options, None, offline_source, |pipeline| {
-            pipeline.outcome(prepared)
-        })
+        let versions = known
+            .into_iter()
+            .map(|(address, entry)| (address, &entry.version));
+        Arc::new(self.connections.offline(versions))
     }
+}
+
+/// Locks the selected providers of a lock file.
+fn resolve(
+    ToLock {
+        prepared,
+        unresolved,
+        warnings,
+    }: ToLock,
+    pipeline: &Pipeline<'_, '_>,
+) -> Result<Resolved> {
+    let mut outcome = if prepared.named_providers.is_empty() {
+        LockOutcome {
+            locks: prepared.lock_file.locks().clone(),
+            providers: Vec::new(),
+            warnings: prepared.requirements.warnings.clone(),
+            counts: UnconfirmedHashes::default(),
+        }
+    } else {
+        let root = &prepared.root;
+        pipeline.outcome(&prepared).map_err(|errors| {
+            if root.found.linked_lock_file.is_some() {
+                root.with_all_sharing_root_modules(errors)
+            } else {
+                errors.map(|error| root.in_dialect(error))
+            }
+        })?
+    };
+    // Warnings about providers without an entry come first.
+    outcome.warnings.splice(0..0, warnings);
+    Ok(Resolved {
+        outcome,
+        unresolved,
+    })
 }
 
 /// Adds a provider in conflict to the ones that are locked, at the newer version of the two sides

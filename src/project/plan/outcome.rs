@@ -127,21 +127,12 @@ fn known_or_new_entry(
     if let Some(entry) = &plan.shared_entry {
         return Ok(Arc::clone(entry));
     }
-    let Candidate {
-        address, old_entry, ..
-    } = plan.candidate;
-    // Without an entry before, the entry of the only side of a conflict with this version stands
-    // for it. A merge has a single root module, so that no other one gets an entry made from it.
-    let side = request
-        .prepared
-        .only_conflict_side_with(address, plan.version);
-    let previous = old_entry.or(side).map(Arc::as_ref);
-    let entry = Arc::new(record(plan, request, previous, packages)?);
+    let entry = Arc::new(record(plan, request, packages)?);
     if entry.depends_on_lock_file() {
         return Ok(entry);
     }
     let entries = &request.run.shared_entries;
-    Ok(entries.keep_or_find_same(address, entry, |other| plan.has_made(other)))
+    Ok(entries.keep_or_find_same(plan.candidate.address, entry, |other| plan.has_made(other)))
 }
 
 /// Returns an error for each rule about signatures that a package violates, at the declarations of

@@ -14,6 +14,7 @@ use super::shared_entries::{EntryRules, NewEntry};
 use crate::diagnostic::{
     Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Result, RunOption, UpgradeRemedy,
 };
+use crate::lockfile::LockedProvider;
 use crate::packages::archive::PackageId;
 use crate::packages::{AvailableVersions, Packages, Platforms, Source, SourceError};
 use crate::project::root_module::RootModule;
@@ -25,6 +26,8 @@ use crate::system::parallel::{self, Permit};
 pub(crate) struct ProviderPlan<'a> {
     pub(super) candidate: Candidate<'a>,
     pub(super) version: &'a Version,
+    /// The entry before: the locked one, or, in a merge, that of the only side with this version.
+    pub(super) previous: Option<&'a Arc<LockedProvider>>,
     pub(super) platforms: Cow<'a, [Platform]>,
     pub(super) rules: EntryRules,
     /// Name of its mirror, if a mirror takes the place of the registry.
@@ -56,7 +59,7 @@ impl ProviderPlan<'_> {
             provider,
             packages,
             rules,
-            old,
+            previous,
             ..
         } = entry;
         *rules == self.rules
@@ -67,7 +70,7 @@ impl ProviderPlan<'_> {
                 .platforms
                 .iter()
                 .all(|platform| packages.contains_key(platform))
-            && old.as_ref() == self.candidate.old_entry
+            && previous.as_ref() == self.previous
     }
 }
 
@@ -204,9 +207,12 @@ fn plan_provider<'a>(
     warnings.extend(needless_exemption_warnings(
         &candidate, version, listed, prepared,
     ));
+    let side = prepared.only_conflict_side_with(candidate.address, version);
+    let previous = candidate.old_entry.or(side);
     let mut plan = ProviderPlan {
         candidate,
         version,
+        previous,
         platforms,
         rules: EntryRules {
             source: Arc::as_ptr(source).addr(),

@@ -30,11 +30,10 @@ use crate::provider::{Hash, HashScheme, HashesByScheme, Version};
 pub(super) fn record(
     plan: &ProviderPlan<'_>,
     request: &LockRequest<'_>,
-    old: Option<&LockedProvider>,
     packages: Arc<Packages>,
 ) -> Result<NewEntry> {
     let mut entry = published_entry(plan, packages);
-    let old_hashes = match old {
+    let old_hashes = match plan.previous {
         Some(old) if old.version == *plan.version && !old.hashes.is_empty() => &old.hashes,
         // There is no hash of this release: hashes of a different version have nothing to do with
         // it.
@@ -235,7 +234,7 @@ fn published_entry(plan: &ProviderPlan<'_>, packages: Arc<Packages>) -> NewEntry
         covered: None,
         packages,
         rules: *rules,
-        old: candidate.old_entry.cloned(),
+        previous: plan.previous.cloned(),
         block: OnceLock::new(),
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct NewEntry {
     pub(super) packages: Arc<Packages>,
     pub(super) rules: EntryRules,
     /// The entry before.
-    pub(super) old: Option<Arc<LockedProvider>>,
+    pub(super) previous: Option<Arc<LockedProvider>>,
     /// Its block, for the first lock file that needs it and for all others.
     pub(super) block: OnceLock<CanonicalBlock>,
 }

@@ -1,33 +1,30 @@
 //! `merge`: git's merge driver for lock files, and the repair of files with conflict markers.
 
+mod read;
 mod resolve;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Arc;
 
 use anyhow::Result;
 use clap::{Args, ValueHint};
-use provlock::diagnostic::{
-    self, Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Severity,
-};
-use provlock::lockfile::merge::{
-    self, Conflict, MARKER_SIZE, MarkerStyle, Merged, Sides, TAKE_ONE_SIDE,
-};
-use provlock::lockfile::{
-    self, EntryDiff, EntryKind, LockFile, LockFileOf, LockedModule, LockedProvider, LocksOf,
-};
+use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy};
+use provlock::lockfile::merge::{self, Conflict, MARKER_SIZE, Merged};
+use provlock::lockfile::{self, EntryDiff, EntryKind, LockedModule, LockedProvider};
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
-use provlock::project::Selection;
+use provlock::project::{InConflict, Resolved, Selection, Session};
 use provlock::provider::Dialect;
+use provlock::system::Tree;
 use provlock::system::files::{self, canonical_or_given};
-use provlock::system::{Tree, boundary};
 use serde_json::json;
 
+use self::read::{Merge, ReadFile, is_of_modules, parse_side};
+use self::read::{read_conflicts, read_lock_file, read_versions};
 use self::resolve::ResolveArgs;
 use crate::cli::args::{ARGUMENTS, FormatArgs, OWN};
-use crate::cli::git;
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::safe_line;
 use crate::cli::render::style::count;
@@ -84,28 +81,11 @@ fn parse_marker_size(text: &str) -> std::result::Result<usize, String> {
     }
 }
 
-/// Merged entries after the entries in conflict were locked again, and warnings.
-type LockedAgain<T> = (Merged<T>, Vec<Diagnostic>);
-
-/// Locks entries in conflict again in the root modules of a lock file, if that was requested.
-type Resolver<'a, T> =
-    &'a dyn Fn(&Path, Dialect, LockFileOf<T>, Vec<Conflict<T>>) -> Result<LockedAgain<T>>;
-
-/// Both sides, and the target of the result.
-struct Merge<'a, T: EntryKind> {
-    dialect: Dialect,
-    base: LocksOf<T>,
-    /// Whether `base` has all entries of the common ancestor.
-    is_base_complete: bool,
-    ours: LockFileOf<T>,
-    theirs: LockFileOf<T>,
-    style: MarkerStyle,
-    /// The file to overwrite, and its content.
-    target: &'a Path,
-    target_bytes: Vec<u8>,
-    /// Path of the file in messages.
-    shown: &'a Path,
-    lock_again: Resolver<'a, T>,
+/// A lock file whose sides are merged, before it is written.
+struct MergedFile<T: EntryKind> {
+    merge: Merge<T>,
+    merged: Merged<T>,
+    report: FileReport,
 }
 
 /// Result of a file.
@@ -117,6 +97,18 @@ struct FileReport {
     /// Whether there was anything to merge.
     had_conflict: bool,
     outcome: Outcome,
+}
+
+impl FileReport {
+    /// Names the root module in the warnings.
+    fn in_root(self, root: &Path) -> Self {
+        let mut warnings = Vec::new();
+        for warning in self.warnings {
+            let is_one_of_many = true;
+            warnings.push(warning.in_root(root, is_one_of_many));
+        }
+        Self { warnings, ..self }
+    }
 }
 
 impl From<anyhow::Error> for FileReport {
@@ -144,14 +136,9 @@ pub(crate) fn run(arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
         [base, ours, theirs] if arguments.path.is_some() => {
             let files = [base, ours, theirs];
             if is_of_modules(arguments, ours, &read_lock_file(ours, ui)?) {
-                merge_versions::<LockedModule>(files, arguments, &refuse_modules, ui)?
+                merge_modules(read_versions(files, arguments, ui)?, arguments)?
             } else {
-                merge_versions::<LockedProvider>(
-                    files,
-                    arguments,
-                    &relock_providers(arguments, ui),
-                    ui,
-                )?
+                merge_providers(read_versions(files, arguments, ui)?, arguments, ui)?
             }
         }
         files => return Err(number_of_files_error(files.len())),
@@ -209,14 +196,17 @@ fn show_reports(reports: Vec<FileReport>, summary: Option<String>, ui: &Ui) -> O
 /// Repairs the lock files in a directory.
 fn repair_in_directory(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
     let mut reports = Vec::new();
-    for name in [LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME] {
+    // Providers are locked again for the modules that are locked.
+    for name in [MODULE_LOCK_FILE_NAME, LOCK_FILE_NAME] {
         let mut file = directory.join(name);
         // Messages show the names of files here without `./`.
         if directory == Path::new(".") {
             file = PathBuf::from(name);
         }
         if Tree::Work.exists(&file) {
-            reports.push(repair_and_report(&file, arguments, ui));
+            // A failure does not stop the others.
+            let report = repair_file(&file, arguments, ui);
+            reports.push(report.unwrap_or_else(FileReport::from));
         }
     }
     if reports.is_empty() {
@@ -231,20 +221,29 @@ fn repair_in_directory(directory: &Path, arguments: &MergeArgs, ui: &Ui) -> Resu
     Ok(show_reports(reports, summary, ui))
 }
 
-/// Repairs the lock files of all root modules below directories.
+/// Repairs the lock files of all root modules below directories. A failure does not stop the
+/// others.
 fn repair_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Result<Outcome> {
-    let session = start_session(ui, directories, |_, _| Ok(()))?;
+    let session = if arguments.resolve.resolve {
+        arguments.resolve.start_session(directories, ui)?
+    } else {
+        start_session(ui, directories, |_, _| Ok(()))?
+    };
     let roots = session.roots(&Selection {
         paths: directories.to_vec(),
         recursive: true,
         with_modules: true,
     })?;
+
+    // 1. Find the lock files.
     let mut reports = Vec::new();
+    let mut files_of_modules = Vec::new();
+    let mut files_of_providers = Vec::new();
     // Root modules may share a file through links.
-    let mut files = BTreeSet::new();
-    for path in roots.paths() {
-        let root = match session.open(path) {
-            Ok(root) => root,
+    let mut seen = BTreeSet::new();
+    for root in roots.paths() {
+        let opened = match session.open(root) {
+            Ok(opened) => opened,
             Err(errors) => {
                 let report = FileReport::from(anyhow::Error::from(errors));
                 // A root module that cannot be opened is not counted as a file with conflicts.
@@ -255,19 +254,46 @@ fn repair_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resu
                 continue;
             }
         };
-        for file in [root.lock_path, root.module_lock_path] {
-            if !Tree::Work.exists(&file) || !files.insert(canonical_or_given(&file)) {
-                continue;
+        for (path, files) in [
+            (opened.lock_path, &mut files_of_providers),
+            (opened.module_lock_path, &mut files_of_modules),
+        ] {
+            if Tree::Work.exists(&path) && seen.insert(canonical_or_given(&path)) {
+                files.push((root, path));
             }
-            let report = repair_and_report(&file, arguments, ui);
-            let mut warnings = Vec::new();
-            for warning in report.warnings {
-                let is_one_of_many = true;
-                warnings.push(warning.in_root(path, is_one_of_many));
-            }
-            reports.push(FileReport { warnings, ..report });
         }
     }
+
+    // 2. Merge lock files of modules, on which the requirements of providers depend.
+    for (root, path) in files_of_modules {
+        let report = read_conflicts(&path, arguments, ui)
+            .and_then(|file| merge_modules(file, arguments))
+            .unwrap_or_else(FileReport::from);
+        reports.push(report.in_root(root));
+    }
+    let mut files = Vec::new();
+    let mut roots_of_files = Vec::new();
+    for (root, path) in files_of_providers {
+        match read_conflicts(&path, arguments, ui) {
+            Ok(ReadFile::Conflicts(merge)) => {
+                files.push(MergedFile::new(*merge));
+                roots_of_files.push(root);
+            }
+            Ok(ReadFile::Done(report)) => reports.push(report),
+            Err(error) => reports.push(FileReport::from(error)),
+        }
+    }
+    if arguments.resolve.resolve {
+        lock_again(&mut files, &arguments.resolve, Some(&session), ui);
+    }
+    for (file, root) in files.into_iter().zip(roots_of_files) {
+        let report = file.write().unwrap_or_else(FileReport::from);
+        reports.push(report.in_root(root));
+    }
+    // This clears the progress from the terminal.
+    drop(session);
+
+    // 3. Count them.
     // Files without conflicts need no line of their own.
     reports.retain(|report| report.had_conflict || report.outcome == Outcome::Failed);
 
@@ -282,7 +308,7 @@ fn repair_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resu
     let summary = if roots.is_empty() {
         no_root_module(&roots, &ui.invocation)
     } else if with_conflicts == 0 {
-        format!("No conflict in {}", count(files.len(), "lock file"))
+        format!("No conflict in {}", count(seen.len(), "lock file"))
     } else {
         format!(
             "Merged {merged} of {} with conflicts",
@@ -292,200 +318,87 @@ fn repair_below(directories: &[PathBuf], arguments: &MergeArgs, ui: &Ui) -> Resu
     Ok(show_reports(reports, Some(summary), ui))
 }
 
-/// Repairs one of several files. A failure does not stop the others.
-fn repair_and_report(file: &Path, arguments: &MergeArgs, ui: &Ui) -> FileReport {
-    repair_file(file, arguments, ui).unwrap_or_else(FileReport::from)
-}
-
 /// Merges the conflicts in a lock file of providers or of modules.
 fn repair_file(file: &Path, arguments: &MergeArgs, ui: &Ui) -> Result<FileReport> {
-    let bytes = read_lock_file(file, ui)?;
-    if is_of_modules(arguments, file, &bytes) {
-        repair_conflicts::<LockedModule>(file, bytes, arguments, &refuse_modules, ui)
+    if is_of_modules(arguments, file, &read_lock_file(file, ui)?) {
+        merge_modules(read_conflicts(file, arguments, ui)?, arguments)
     } else {
-        repair_conflicts::<LockedProvider>(
-            file,
-            bytes,
-            arguments,
-            &relock_providers(arguments, ui),
-            ui,
-        )
+        merge_providers(read_conflicts(file, arguments, ui)?, arguments, ui)
     }
 }
 
-/// Returns a function that locks providers in conflict again.
-fn relock_providers<'a>(
-    MergeArgs { resolve, .. }: &'a MergeArgs,
-    ui: &'a Ui,
-) -> impl Fn(&Path, Dialect, LockFile, Vec<Conflict>) -> Result<LockedAgain<LockedProvider>> + 'a {
-    move |file, dialect, lock_file, conflicts| {
-        resolve.lock_again(file, dialect, lock_file, conflicts, ui)
+/// Merges a lock file of modules, and writes it. Conflicts stay: `lock --modules` chooses packages,
+/// after a side was chosen for each conflict.
+fn merge_modules(file: ReadFile<LockedModule>, arguments: &MergeArgs) -> Result<FileReport> {
+    let mut file = match file {
+        ReadFile::Conflicts(merge) => MergedFile::new(*merge),
+        ReadFile::Done(report) => return Ok(report),
+    };
+    if arguments.resolve.resolve && !file.merged.conflicts.is_empty() {
+        file.report.errors.push(Diagnostic::error(
+            Code::InvalidArgument,
+            "--resolve locks providers again, not modules",
+        ));
     }
+    file.write()
 }
 
-/// Fails: `lock --modules` chooses packages, after a side was chosen for each conflict.
-fn refuse_modules<T>(
-    _: &Path,
-    _: Dialect,
-    _: LockFileOf<LockedModule>,
-    _: T,
-) -> Result<LockedAgain<LockedModule>> {
-    Err(Diagnostic::error(
-        Code::InvalidArgument,
-        "--resolve locks providers again, not modules",
-    )
-    .into())
-}
-
-/// Whether the file is a lock file of modules. In git's merge driver it has a different name, and
-/// `--path` has the original one.
-fn is_of_modules(arguments: &MergeArgs, file: &Path, bytes: &[u8]) -> bool {
-    lockfile::is_of_modules(arguments.path.as_deref().unwrap_or(file), bytes)
-}
-
-/// Merges three versions of a file, as a merge driver of git. Versions that are no lock files are
-/// merged line by line.
-fn merge_versions<T: EntryKind>(
-    files: [&PathBuf; 3],
+/// Merges a lock file of providers, and writes it. If that was requested, the entries in conflict
+/// are locked again.
+fn merge_providers(
+    file: ReadFile<LockedProvider>,
     arguments: &MergeArgs,
-    lock_again: Resolver<'_, T>,
     ui: &Ui,
 ) -> Result<FileReport> {
-    let [base, ours, theirs] = files;
-    let [base_bytes, our_bytes, their_bytes] = [
-        read_lock_file(base, ui)?,
-        read_lock_file(ours, ui)?,
-        read_lock_file(theirs, ui)?,
-    ];
-    let dialect = detect_dialect([&our_bytes, &their_bytes, &base_bytes], ui);
-    let shown = arguments.path.as_deref().unwrap_or(ours);
-    let style = MarkerStyle {
-        size: arguments.marker_size,
-        ..MarkerStyle::default()
+    let mut file = match file {
+        ReadFile::Conflicts(merge) => MergedFile::new(*merge),
+        ReadFile::Done(report) => return Ok(report),
     };
-    let parsed = [
-        ("base", &base_bytes),
-        ("ours", &our_bytes),
-        ("theirs", &their_bytes),
-    ]
-    .map(|(side, bytes)| parse_side::<T>(&name_of_side(shown, side), bytes, dialect));
-    let [Ok(base_document), Ok(our_document), Ok(their_document)] = parsed else {
-        let mut errors = Vec::new();
-        for side in parsed {
-            if let Err(found) = side {
-                errors.extend(found);
+    if arguments.resolve.resolve {
+        // A session is started only if there is something to lock.
+        let session = None;
+        lock_again(slice::from_mut(&mut file), &arguments.resolve, session, ui);
+    }
+    file.write()
+}
+
+/// Locks the entries in conflict of all files again: together, so that each request is sent once.
+/// After a failure the conflicts of a file stay, because a merge driver must not leave it as if it
+/// had been merged.
+fn lock_again(
+    files: &mut [MergedFile<LockedProvider>],
+    resolve: &ResolveArgs,
+    session: Option<&Session>,
+    ui: &Ui,
+) {
+    let mut with_conflicts = Vec::new();
+    let mut in_conflict = Vec::new();
+    for file in files {
+        if file.merged.conflicts.is_empty() {
+            continue;
+        }
+        match file.in_conflict() {
+            Ok(conflicts) => {
+                with_conflicts.push(file);
+                in_conflict.push(conflicts);
+            }
+            Err(failure) => file.report.errors.extend(diagnostics(failure)),
+        }
+    }
+    let Some(first) = with_conflicts.first_mut() else {
+        return;
+    };
+    match resolve.lock_again(in_conflict, session, ui) {
+        Ok(results) => {
+            for (file, result) in with_conflicts.into_iter().zip(results) {
+                file.take_resolved(result);
             }
         }
-        // git does not merge lines itself where it has a merge driver, so the driver asks it to.
-        let clean = git::merge_file(base, ours, theirs, &style)?;
-        return Ok(report_line_by_line(errors, shown, clean));
-    };
-    let merge = Merge {
-        dialect,
-        base: base_document.locks().clone(),
-        is_base_complete: true,
-        ours: our_document,
-        theirs: their_document,
-        style,
-        target: ours,
-        target_bytes: our_bytes,
-        shown,
-        lock_again,
-    };
-    merge.write_and_report(arguments.resolve.resolve)
-}
-
-/// Reports that a side cannot be read, so that git merged its lines as it does without a merge
-/// driver.
-fn report_line_by_line(errors: Vec<Diagnostic>, file: &Path, clean: bool) -> FileReport {
-    let mut warnings = Vec::new();
-    for mut error in errors {
-        error.severity = Severity::Warning;
-        let note = "the file was merged line by line instead, as git does without provlock";
-        warnings.push(error.note(note));
-    }
-    if clean {
-        return FileReport {
-            warnings,
-            had_conflict: true,
-            ..FileReport::default()
-        };
-    }
-    let conflict = Diagnostic::error(
-        Code::MergeConflict,
-        format!("conflicts remain in {}", file.display()),
-    );
-    let errors = conflict
-        .help(format!(
-            "choose a side of each conflict in {}",
-            file.display()
-        ))
-        .into();
-    FileReport {
-        warnings,
-        errors,
-        had_conflict: true,
-        outcome: Outcome::Found,
-        ..FileReport::default()
+        Err(failure) => first.report.errors.extend(diagnostics(failure)),
     }
 }
 
-/// Merges the conflicts that git left in a lock file, and writes the file. A file without conflicts
-/// stays as it is.
-fn repair_conflicts<T: EntryKind>(
-    file: &Path,
-    bytes: Vec<u8>,
-    arguments: &MergeArgs,
-    lock_again: Resolver<'_, T>,
-    ui: &Ui,
-) -> Result<FileReport> {
-    let shown = arguments.path.as_deref().unwrap_or(file);
-    let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
-        if !arguments.recursive {
-            // Markers that git made with fewer characters are a syntax error.
-            parse_side::<T>(shown, &bytes, detect_dialect([&bytes], ui))?;
-        }
-        let status = vec![format!("No conflict in {}", shown.display())];
-        return Ok(FileReport {
-            status,
-            ..FileReport::default()
-        });
-    };
-    let Sides {
-        ours,
-        base,
-        base_is_complete,
-        theirs,
-        style,
-    } = sides;
-    let dialect = detect_dialect([&ours, &theirs], ui);
-    let our_side = parse_side::<T>(&name_of_side(shown, "ours"), &ours, dialect)
-        .map_err(|errors| errors.map(|error| error.help(TAKE_ONE_SIDE)))?;
-    let their_side = parse_side::<T>(&name_of_side(shown, "theirs"), &theirs, dialect)
-        .map_err(|errors| errors.map(|error| error.help(TAKE_ONE_SIDE)))?;
-    // A base that is garbled or has conflicts of its own is ignored.
-    let mut base_locks = LocksOf::<T>::default();
-    let mut is_base_complete = false;
-    if let Ok(lock_file) = parse_side::<T>(&name_of_side(shown, "base"), &base, dialect) {
-        base_locks = lock_file.locks().clone();
-        is_base_complete = base_is_complete;
-    }
-    let merge = Merge {
-        dialect,
-        base: base_locks,
-        is_base_complete,
-        ours: our_side,
-        theirs: their_side,
-        style,
-        target: file,
-        target_bytes: bytes,
-        shown,
-        lock_again,
-    };
-    merge.write_and_report(arguments.resolve.resolve)
-}
-
-impl<T: EntryKind> Merge<'_, T> {
+impl<T: EntryKind> Merge<T> {
     /// Returns warnings about entries that may be wrong although they merge.
     fn doubts(&self) -> Vec<Diagnostic> {
         let mut one_sided = Vec::new();
@@ -528,65 +441,96 @@ impl<T: EntryKind> Merge<'_, T> {
         one_sided.extend(mixed);
         one_sided
     }
+}
 
-    /// Merges the sides, locks entries in conflict again if it `resolves` conflicts, writes the
-    /// file and reports the result.
-    fn write_and_report(self, resolves: bool) -> Result<FileReport> {
-        let mut warnings = self.doubts();
-        let mut merged = merge::merge::<T>(&self.base, self.ours.locks(), self.theirs.locks());
-        // After a failure the conflicts stay: a merge driver must not leave the file as if it had
-        // been merged.
-        let mut errors = Diagnostics::default();
-        let mut status = Vec::new();
-        if resolves && !merged.conflicts.is_empty() {
-            match self.lock_conflicts_again(&merged) {
-                Ok((without_conflicts, more_warnings)) => {
-                    status =
-                        lines_about_resolved(&merged.conflicts, &without_conflicts, self.dialect);
-                    merged = without_conflicts;
-                    warnings.extend(more_warnings);
-                }
-                Err(failure) => errors = diagnostics(failure),
-            }
+impl<T: EntryKind> MergedFile<T> {
+    /// Merges both sides.
+    fn new(merge: Merge<T>) -> Self {
+        let merged = merge::merge::<T>(&merge.base, merge.ours.locks(), merge.theirs.locks());
+        let report = FileReport {
+            warnings: merge.doubts(),
+            had_conflict: true,
+            ..FileReport::default()
+        };
+        Self {
+            merge,
+            merged,
+            report,
         }
-        let result = merge::with_markers(&self.ours, &self.theirs, &merged, &self.style)?;
-        if result != self.target_bytes {
-            files::write(self.target, Some(&self.target_bytes), &result)?;
+    }
+
+    /// Writes the file, with the conflicts that are left in markers, and reports it.
+    fn write(self) -> Result<FileReport> {
+        let Self {
+            merge,
+            merged,
+            mut report,
+        } = self;
+        let result = merge::with_markers(&merge.ours, &merge.theirs, &merged, &merge.style)?;
+        if result != merge.target_bytes {
+            files::write(&merge.target, Some(&merge.target_bytes), &result)?;
         }
         let mut findings: Vec<_> = merged
             .conflicts
             .iter()
-            .map(|conflict| conflict.diagnostic(self.dialect))
+            .map(|conflict| conflict.diagnostic(merge.dialect))
             .collect();
         if let Some(last) = findings.last_mut() {
-            last.help = Some(help_for_conflicts::<T>(self.shown));
+            last.help = Some(help_for_conflicts::<T>(&merge.shown));
         }
         // A file with markers has to be checked again anyway.
         if findings.is_empty() {
-            let written = parse_side::<T>(self.shown, &result, self.dialect)?;
+            let written = parse_side::<T>(&merge.shown, &result, merge.dialect)?;
             findings = written.malformed_hashes();
         }
-        let mut outcome = Outcome::Found;
+        report.outcome = Outcome::Found;
         if findings.is_empty() {
-            outcome = Outcome::Done;
-            status.push(format!("Merged {}", self.shown.display()));
+            report.outcome = Outcome::Done;
+            report
+                .status
+                .push(format!("Merged {}", merge.shown.display()));
         }
-        errors.extend(findings);
-        Ok(FileReport {
-            warnings,
-            errors,
-            status,
-            had_conflict: true,
-            outcome,
+        report.errors.extend(findings);
+        Ok(report)
+    }
+}
+
+impl MergedFile<LockedProvider> {
+    /// The conflicts, and the lock file without them.
+    fn in_conflict(&self) -> Result<InConflict> {
+        let Merge {
+            ours,
+            shown,
+            dialect,
+            ..
+        } = &self.merge;
+        let without_conflicts = ours.edit(&self.merged.locks)?;
+        Ok(InConflict {
+            path: shown.clone(),
+            dialect: *dialect,
+            lock_file: parse_side(shown, &without_conflicts, *dialect)?,
+            conflicts: self.merged.conflicts.clone(),
         })
     }
 
-    /// Locks the entries in conflict again. Returns the merged entries and warnings.
-    fn lock_conflicts_again(&self, merged: &Merged<T>) -> Result<LockedAgain<T>> {
-        let without_conflicts = self.ours.edit(&merged.locks)?;
-        let lock_file = parse_side::<T>(self.shown, &without_conflicts, self.dialect)?;
-        let conflicts = merged.conflicts.clone();
-        (self.lock_again)(self.shown, self.dialect, lock_file, conflicts)
+    /// Takes the entries that were locked again in place of the conflicts. After a failure the
+    /// conflicts stay.
+    fn take_resolved(&mut self, result: diagnostic::Result<Resolved>) {
+        let resolved = match result {
+            Ok(resolved) => resolved,
+            Err(errors) => {
+                self.report.errors.extend(errors);
+                return;
+            }
+        };
+        let without_conflicts = Merged {
+            locks: resolved.outcome.locks,
+            conflicts: resolved.unresolved,
+        };
+        let before = std::mem::take(&mut self.merged.conflicts);
+        self.report.status = lines_about_resolved(&before, &without_conflicts, self.merge.dialect);
+        self.report.warnings.extend(resolved.outcome.warnings);
+        self.merged = without_conflicts;
     }
 }
 
@@ -658,54 +602,4 @@ fn only_side<T: EntryKind>(entry: &EntryDiff<T>) -> Option<&'static str> {
         (None, Some(_)) => Some("theirs"),
         (Some(_), Some(_)) => None,
     }
-}
-
-/// Reads a file, unless its path resolves to a file outside of the repository.
-fn read_lock_file(path: &Path, ui: &Ui) -> diagnostic::Result<Vec<u8>> {
-    if ui.invocation.boundary().is_outside(path) {
-        return Err(boundary::outside_error(path).into());
-    }
-    let Some(bytes) = lockfile::read(path)? else {
-        let message = format!("there is no lock file {}", path.display());
-        return Err(Diagnostic::error(Code::LockFileMissing, message).into());
-    };
-    Ok(bytes)
-}
-
-/// Returns the dialect that the user chose, or that the first of the files with a sign shows.
-fn detect_dialect<const N: usize>(files: [&Vec<u8>; N], ui: &Ui) -> Dialect {
-    if let Some(dialect) = ui.global.dialect {
-        return dialect;
-    }
-    files
-        .into_iter()
-        .find_map(|bytes| lockfile::detect_dialect(bytes))
-        .unwrap_or_default()
-}
-
-/// Returns the name of a version of the file in messages.
-fn name_of_side(path: &Path, side: &str) -> PathBuf {
-    PathBuf::from(format!("{} ({side})", path.display()))
-}
-
-/// Reads a side. The parser's help is for an existing file, but a side may have none.
-fn parse_side<T: EntryKind>(
-    name: &Path,
-    bytes: &[u8],
-    dialect: Dialect,
-) -> diagnostic::Result<LockFileOf<T>> {
-    let parsed = lockfile::parse_as::<T>(name, bytes, dialect);
-    if let Some(lock_file) = parsed.lock_file {
-        return Ok(lock_file);
-    }
-    let mut errors = Diagnostics::default();
-    for error in parsed.diagnostics {
-        if error.severity == Severity::Error {
-            errors.push(Diagnostic {
-                help: None,
-                ..error
-            });
-        }
-    }
-    Err(errors)
 }

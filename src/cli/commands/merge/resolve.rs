@@ -1,14 +1,11 @@
 //! `merge --resolve`: the providers in conflict are locked again.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use provlock::diagnostic::Diagnostic;
-use provlock::lockfile::LockFile;
-use provlock::lockfile::merge::{Conflict, Merged};
-use provlock::project::LockOptions;
-use provlock::provider::Dialect;
+use provlock::diagnostic;
+use provlock::project::{InConflict, LockOptions, Resolved, Session};
 
 use crate::cli::args::{AgeArgs, ModuleArgs, PlatformArgs, SourceArgs};
 use crate::cli::run::session::start_locking_session;
@@ -30,29 +27,26 @@ pub(crate) struct ResolveArgs {
 }
 
 impl ResolveArgs {
-    /// Locks the entries of `conflicts` again, as the configurations require that use the lock file
-    /// with the path `file`. `lock_file` must not contain them. Returns the merged entries and
-    /// warnings.
+    /// Starts the session in which entries are locked again.
+    pub(super) fn start_session<'a>(&self, paths: &[PathBuf], ui: &'a Ui) -> Result<Session<'a>> {
+        start_locking_session(ui, paths, &self.modules, &self.age, &self.source)
+    }
+
+    /// Locks the entries in conflict of lock files again, as the configurations require that use
+    /// them. Starts a session if there is none.
     pub(super) fn lock_again(
         &self,
-        file: &Path,
-        dialect: Dialect,
-        lock_file: LockFile,
-        conflicts: Vec<Conflict>,
+        files: Vec<InConflict>,
+        session: Option<&Session>,
         ui: &Ui,
-    ) -> Result<(Merged, Vec<Diagnostic>)> {
+    ) -> Result<Vec<diagnostic::Result<Resolved>>> {
         let mut options = LockOptions::default();
         options.platforms = self.platforms.named();
         options.min_age = self.age.min_age;
-        let session = start_locking_session(ui, &[], &self.modules, &self.age, &self.source)?;
-        // The file may belong to a root module elsewhere, which has a link to it.
-        let directory = session.root_of_lock_file(file);
-        let root = session.open_as(&directory, dialect)?;
-        let resolved = session.resolve_conflicts(root, lock_file, conflicts, &options)?;
-        let merged = Merged {
-            locks: resolved.outcome.locks,
-            conflicts: resolved.unresolved,
-        };
-        Ok((merged, resolved.outcome.warnings))
+        if let Some(session) = session {
+            return Ok(session.resolve_conflicts(files, &options));
+        }
+        let session = self.start_session(&[], ui)?;
+        Ok(session.resolve_conflicts(files, &options))
     }
 }
