@@ -572,8 +572,9 @@ help: select all of them with --recursive (-r), or one of them, such as live/a
         .assert_code(2)
         .assert_stderr_has("such as live/a");
 
-    // A directory with a lock file and no configuration is not a root module below itself.
+    // A directory with a lock file and no configuration is no root module, neither here nor below.
     environment.write("live/.terraform.lock.hcl", "");
+    environment.write("live/A/.terraform.lock.hcl", "");
     for arguments in [["lock", "live"], ["get", "live"]] {
         environment
             .provlock(arguments)
@@ -718,6 +719,12 @@ fn a_lock_file_without_a_configuration_stays_as_it_is() {
             .provlock([command, "-p", "linux_amd64", "stale"])
             .assert_code(2);
     }
+    // Nothing tells the user to lock it, either.
+    let verify = environment.provlock(["verify", "stale"]);
+    verify
+        .assert_code(0)
+        .assert_stdout_has("note[single-platform]")
+        .assert_lacks("provlock -C stale lock");
     environment.provlock(["lock", "-r", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----

@@ -529,8 +529,11 @@ impl Session<'_> {
         let search = self.search(root.path(), with_modules, SearchStart::Default);
         // If the search fails, the caller reports that this directory has no configuration.
         let mut below = search.ok()?.roots;
-        // A directory with a lock file is found, too.
-        below.retain(|other| other.path != root.path());
+        // A directory with a lock file alone is found, too.
+        below.retain(|other| match self.open_root(other) {
+            Ok(other) => other.has_configuration(&self.modules),
+            Err(_) => true,
+        });
         let example = &below.first()?.path;
         let number = match below.len() {
             1 => "there is 1 root module below".to_owned(),

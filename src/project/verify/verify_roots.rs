@@ -136,8 +136,8 @@ impl Session<'_> {
         }
 
         let audited = self.run_audits(&module, options, facts, &mut report);
-        // No command of provlock locks a stack of Terraform.
-        let is_stack = !module.has_configuration(&self.modules) && module.has_stack(self.tree());
+        let has_configuration = module.has_configuration(&self.modules);
+        let is_stack = !has_configuration && module.has_stack(self.tree());
         // From here on nothing reads this directory, and there may be very many. It is forgotten
         // also if an audit failed.
         self.modules.forget(&module.canonical);
@@ -156,8 +156,9 @@ impl Session<'_> {
             let Some(help) = &finding.help else {
                 continue;
             };
-            if is_stack && help.locks() {
-                finding.help = Some(Help::text(LOCK_STACK));
+            // Without a configuration, no command of provlock locks anything.
+            if !has_configuration && help.locks() {
+                finding.help = is_stack.then(|| Help::text(LOCK_STACK));
             }
         }
         if let Some(facts) = facts {
