@@ -196,9 +196,14 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     }
     verified.fold();
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
+    // Text names no commit, so that git need not start once more.
+    let mut commit = None;
+    if ui.format != OutputFormat::Text || !arguments.report.is_empty() || job_summary.is_some() {
+        commit = repository.and_then(Repository::head);
+    }
     let facts = RunFacts {
         time: source_date(session.environment())?.unwrap_or(started),
-        commit: repository.and_then(Repository::head),
+        commit,
         base: base_commit,
         is_online: arguments.online,
         levels: arguments.severity.levels.clone(),
