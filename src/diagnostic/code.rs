@@ -60,7 +60,8 @@ pub enum Needs {
     Circumstances,
 }
 
-/// Role of an attacker in a finding; a worse threat is a greater value.
+/// Role of an attacker in a finding; a worse threat is a greater value. It orders annotations of
+/// GitHub, and is the security severity in SARIF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Threat {
     /// Nothing.

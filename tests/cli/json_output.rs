@@ -32,7 +32,9 @@ pub(super) fn follows(schema: &str, value: &Value) {
         .iter_errors(value)
         .map(|e| format!("{}: {e}", e.instance_path()))
         .collect();
-    assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
+    let remedy =
+        "a new field needs a new schema: SNAPSHOTS=overwrite cargo test --bins commands::tests";
+    assert!(errors.is_empty(), "{errors:#?}\n{value:#}\n{remedy}");
 }
 
 #[test]

@@ -196,14 +196,12 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     }
     verified.fold();
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
-    // Text names no commit, so that git need not start once more.
-    let mut commit = None;
-    if ui.format != OutputFormat::Text || !arguments.report.is_empty() || job_summary.is_some() {
-        commit = repository.and_then(Repository::head);
-    }
+    let names_commit = arguments.writes_report(ui) || job_summary.is_some();
     let facts = RunFacts {
         time: source_date(session.environment())?.unwrap_or(started),
-        commit,
+        commit: repository
+            .filter(|_| names_commit)
+            .and_then(Repository::head),
         base: base_commit,
         is_online: arguments.online,
         levels: arguments.severity.levels.clone(),
@@ -267,6 +265,12 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
 }
 
 impl VerifyArgs {
+    /// Whether something else than text is written. Text names no commit, so that git need not
+    /// start once more.
+    fn writes_report(&self, ui: &Ui) -> bool {
+        ui.format != OutputFormat::Text || !self.report.is_empty()
+    }
+
     /// Whether stdout or a file has the result in a format.
     fn writes(&self, format: OutputFormat, ui: &Ui) -> bool {
         ui.format == format || self.report.iter().any(|file| file.format == format)

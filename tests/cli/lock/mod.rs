@@ -2,7 +2,7 @@
 
 mod compared;
 #[cfg(target_os = "linux")]
-mod names;
+mod names_not_utf8;
 mod refusals;
 
 use std::collections::BTreeSet;

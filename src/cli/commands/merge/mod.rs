@@ -1,5 +1,7 @@
 //! `merge`: git's merge driver for lock files, and the repair of files with conflict markers.
 
+mod arguments;
+mod file_report;
 mod read;
 mod resolve;
 
@@ -10,9 +12,8 @@ use std::slice;
 use std::sync::Arc;
 
 use anyhow::Result;
-use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy};
-use provlock::lockfile::merge::{self, Conflict, MARKER_SIZE, Merged};
+use provlock::lockfile::merge::{self, Conflict, Merged};
 use provlock::lockfile::{self, EntryDiff, EntryKind, LockedModule, LockedProvider};
 use provlock::lockfile::{LOCK_FILE_NAME, MODULE_LOCK_FILE_NAME};
 use provlock::project::{InConflict, Resolved, Selection, Session};
@@ -21,10 +22,11 @@ use provlock::system::Tree;
 use provlock::system::files::{self, canonical_or_given};
 use serde_json::json;
 
+pub(crate) use self::arguments::MergeArgs;
+use self::file_report::FileReport;
 use self::read::{Merge, ReadFile, is_of_modules, parse_side};
 use self::read::{read_conflicts, read_lock_file, read_versions};
 use self::resolve::ResolveArgs;
-use crate::cli::args::{ARGUMENTS, FormatArgs, OWN};
 use crate::cli::render::coverage::no_root_module;
 use crate::cli::render::foreign::safe_line;
 use crate::cli::render::style::count;
@@ -32,95 +34,11 @@ use crate::cli::run::outcome::{Outcome, diagnostics};
 use crate::cli::run::session::start_session;
 use crate::cli::ui::Ui;
 
-/// Merge lock files, or repair one with conflict markers
-///
-/// Merges entries instead of lines, so two branches that each add a provider do not conflict. With
-/// one file, or none for the lock files here, merges both sides of its conflict markers. --resolve
-/// locks providers that remain in conflict again. Lock files of modules (.modules.lock.hcl) are
-/// merged in the same way.
-#[derive(Args)]
-#[command(before_help = "Example: provlock merge --resolve", next_display_order = OWN, next_help_heading = "Selection")]
-#[command(
-    override_usage = "provlock merge [OPTIONS] [FILE]\n       provlock merge [OPTIONS] --path PATH BASE OURS THEIRS"
-)]
-#[command(after_help = "`provlock setup git` makes git run it.\n\n\
-    Exit codes: 0 merged, 1 conflicts remain and are marked in the file or a hash is malformed, 2 failed")]
-pub(crate) struct MergeArgs {
-    /// A lock file with conflict markers to repair, or its directory [default: .]; or git's %O %A
-    /// %B, three versions of a file, whose second is overwritten with the result
-    #[arg(value_name = "FILE", num_args = 0..=3, value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
-    files: Vec<PathBuf>,
-    /// The lock files of every root module below the directories
-    #[arg(short, long, conflicts_with = "path")]
-    recursive: bool,
-    /// Path of the file in the repository (git's %P), for messages and for the configuration of
-    /// --resolve [default: FILE or OURS]
-    #[arg(
-        long,
-        value_name = "PATH",
-        requires = "files",
-        allow_hyphen_values = true,
-        hide_short_help = true
-    )]
-    path: Option<PathBuf>,
-    /// Length of conflict markers, at least 7 (git's %L)
-    #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = parse_marker_size)]
-    #[arg(hide_short_help = true)]
-    marker_size: usize,
-    #[command(flatten)]
-    resolve: ResolveArgs,
-    #[command(flatten)]
-    format: FormatArgs,
-}
-
-fn parse_marker_size(text: &str) -> std::result::Result<usize, String> {
-    match text.parse() {
-        // Git may request fewer characters, but shorter markers would not be read again.
-        Ok(size @ 1..=1000) => Ok(MARKER_SIZE.max(size)),
-        _ => Err("not a number from 1 to 1000".to_owned()),
-    }
-}
-
 /// A lock file whose sides are merged, before it is written.
 struct MergedFile<T: EntryKind> {
     merge: Merge<T>,
     merged: Merged<T>,
     report: FileReport,
-}
-
-/// Result of a file.
-#[derive(Default)]
-struct FileReport {
-    warnings: Vec<Diagnostic>,
-    errors: Diagnostics,
-    status: Vec<String>,
-    /// Whether there was anything to merge.
-    had_conflict: bool,
-    outcome: Outcome,
-}
-
-impl FileReport {
-    /// Names the root module in the warnings.
-    fn in_root(self, root: &Path) -> Self {
-        let mut warnings = Vec::new();
-        for warning in self.warnings {
-            let is_one_of_many = true;
-            warnings.push(warning.in_root(root, is_one_of_many));
-        }
-        Self { warnings, ..self }
-    }
-}
-
-impl From<anyhow::Error> for FileReport {
-    fn from(error: anyhow::Error) -> Self {
-        let errors = diagnostics(error);
-        Self {
-            errors,
-            had_conflict: true,
-            outcome: Outcome::Failed,
-            ..Self::default()
-        }
-    }
 }
 
 /// Merges three versions of a file, as a merge driver of git, or repairs conflicts in files.

@@ -9,7 +9,8 @@ use provlock::lockfile::{self, EntryKind, LockFileOf, LocksOf};
 use provlock::provider::Dialect;
 use provlock::system::boundary;
 
-use super::{FileReport, MergeArgs};
+use super::arguments::MergeArgs;
+use super::file_report::FileReport;
 use crate::cli::git;
 use crate::cli::run::outcome::Outcome;
 use crate::cli::ui::Ui;
