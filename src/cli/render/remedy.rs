@@ -536,15 +536,78 @@ pub(super) fn path_argument(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::cli::commands::Cli;
+
+    /// Flags that commands in help do not repeat, each with the reason.
+    const NOT_REPEATED: [(&str, &str); 31] = [
+        ("_offline", "it is the default of verify"),
+        (
+            "accept_changed_hashes",
+            "a user accepts one provider at a time",
+        ),
+        ("allow", "the command mends what it allows"),
+        ("base", "the command is about the files as they are"),
+        ("chdir", "every command names its directory"),
+        ("check", "the command writes"),
+        ("color", "a matter of this output"),
+        ("deny", "the command mends what it denies"),
+        ("dry_run", "the command writes"),
+        ("format", "a matter of this output"),
+        ("help", "runs nothing"),
+        ("installed", "the command is about the lock file"),
+        ("interactive", "the command says what it does"),
+        ("jobs", "changes no result"),
+        ("json", "a matter of this output"),
+        ("marker_size", "comes from git"),
+        ("new", "goes with --base"),
+        ("online", "each command has it or not"),
+        ("opentofu_api", "for tests"),
+        ("path", "comes from git"),
+        ("quiet", "a matter of this output"),
+        ("recursive", "each command has it or not"),
+        ("registry", "no help advises pin"),
+        ("repair", "each command has it or not"),
+        ("report", "a matter of this output"),
+        ("resolve", "each command has it or not"),
+        ("terraform_api", "for tests"),
+        ("trust_shared", "the command asks the registry itself"),
+        ("verbose", "a matter of this output"),
+        ("warn", "the command mends what it warns of"),
+        ("with_git", "only verify advises get"),
+    ];
+
+    #[test]
+    fn every_flag_is_repeated_or_has_a_reason() {
+        let mut known: BTreeSet<&str> = REPEATED.iter().map(|(flag, _)| *flag).collect();
+        known.extend(NOT_REPEATED.iter().map(|(flag, _)| *flag));
+        let mut program = Cli::command();
+        program.build();
+        let mut flags = BTreeSet::new();
+        for command in ["lock", "upgrade", "verify", "get", "merge", "mirror", "pin"] {
+            let command = program.find_subcommand(command).unwrap();
+            for argument in command.get_arguments() {
+                if argument.get_long().is_some() {
+                    flags.insert(argument.get_id().as_str().to_owned());
+                }
+            }
+        }
+        let flags: BTreeSet<&str> = flags.iter().map(String::as_str).collect();
+        assert_eq!(
+            flags, known,
+            "in REPEATED, or in NOT_REPEATED with a reason"
+        );
+    }
+
     #[cfg(unix)]
     #[test]
     fn files_of_variables_keep_their_order_beside_a_path_that_is_no_text() {
         use std::ffi::OsStr;
         use std::os::unix::ffi::OsStrExt as _;
-
-        use clap::CommandFactory as _;
-
-        use crate::cli::commands::Cli;
 
         let no_text = OsStr::from_bytes(b"caf\xe9.tfvars");
         let words = ["provlock", "lock", "--var-file"].map(OsStr::new);
@@ -553,7 +616,7 @@ mod tests {
             .try_get_matches_from([&words[..], &[no_text], &rest[..]].concat())
             .unwrap();
         let (command, arguments) = matches.subcommand().unwrap();
-        let flags = super::repeated_flags(&mut Cli::command(), command, arguments);
+        let flags = repeated_flags(&mut Cli::command(), command, arguments);
         let values: Vec<_> = flags.iter().map(|flag| flag.value.as_deref()).collect();
         assert_eq!(values, [Some("a=1"), Some("b.tfvars")]);
     }
