@@ -196,12 +196,9 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     }
     verified.fold();
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
-    let names_commit = arguments.writes_report(ui) || job_summary.is_some();
     let facts = RunFacts {
         time: source_date(session.environment())?.unwrap_or(started),
-        commit: repository
-            .filter(|_| names_commit)
-            .and_then(Repository::head),
+        commit: arguments.commit_for_reports(repository, job_summary.is_some(), ui),
         base: base_commit,
         is_online: arguments.online,
         levels: arguments.severity.levels.clone(),
@@ -265,10 +262,18 @@ pub(crate) fn run(arguments: &VerifyArgs, ui: &Ui) -> anyhow::Result<Outcome> {
 }
 
 impl VerifyArgs {
-    /// Whether something else than text is written. Text names no commit, so that git need not
-    /// start once more.
-    fn writes_report(&self, ui: &Ui) -> bool {
-        ui.format != OutputFormat::Text || !self.report.is_empty()
+    /// The commit that is checked out. `None` if only text is written, which does not name it: git
+    /// need not start once more.
+    fn commit_for_reports(
+        &self,
+        repository: Option<&Repository>,
+        writes_summary: bool,
+        ui: &Ui,
+    ) -> Option<String> {
+        if ui.format == OutputFormat::Text && self.report.is_empty() && !writes_summary {
+            return None;
+        }
+        repository?.head()
     }
 
     /// Whether stdout or a file has the result in a format.
