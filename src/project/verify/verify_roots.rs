@@ -33,6 +33,10 @@ use crate::system::parallel;
 /// Number of root modules that are verified at the same time if registries are asked.
 const ROOTS_ONLINE: usize = 8;
 
+/// Next step for a lock file without a configuration, where another one would lock it.
+const LOCK_WITH_CONFIGURATION: &str =
+    "remove the lock file, or put its configuration beside it and lock that";
+
 /// Requirements of a root module.
 struct RootRequirements {
     /// Requirements that the policy must allow.
@@ -157,8 +161,10 @@ impl Session<'_> {
                 continue;
             };
             // Without a configuration, no command of provlock locks anything.
-            if !has_configuration && help.locks() {
-                finding.help = is_stack.then(|| Help::text(LOCK_STACK));
+            if is_stack && help.locks() {
+                finding.help = Some(Help::text(LOCK_STACK));
+            } else if !has_configuration && help.locks() {
+                finding.help = Some(Help::text(LOCK_WITH_CONFIGURATION));
             }
         }
         if let Some(facts) = facts {

@@ -121,7 +121,7 @@ error[malformed-hash]: the hash zh:[HASH] cannot match any package: it is not zh
 9 |     "zh:[HASH]",
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-help: remove the hash, then run: provlock lock
+help: remove the lock file, or put its configuration beside it and lock that
 
 error[malformed-hash]: the hash zh:[HASH] cannot match any package: it is not zh: and 64 lower-case hexadecimal digits
   --> .terraform.lock.hcl:10:5
@@ -129,7 +129,7 @@ error[malformed-hash]: the hash zh:[HASH] cannot match any package: it is not zh
 10 |     "zh:[HASH]",
    |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
-help: remove the hash, then run: provlock lock
+help: remove the lock file, or put its configuration beside it and lock that
 
 ----- stderr -----
 2 errors and 1 warning in .terraform.lock.hcl
