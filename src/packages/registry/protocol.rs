@@ -218,9 +218,17 @@ struct VersionList {
 #[derive(Deserialize)]
 struct VersionEntry {
     version: Option<String>,
-    protocols: Option<List<String, MOST_OTHERS>>,
+    #[serde(default)]
+    protocols: Protocols,
     #[serde(default)]
     platforms: Platforms,
+}
+
+/// The plugin protocols of a version. Only what an error needs is kept, because a registry may list
+/// many versions with many of them.
+#[derive(Default)]
+struct Protocols {
+    unsupported: Option<Box<str>>,
 }
 
 #[derive(Deserialize)]
@@ -328,9 +336,7 @@ impl VersionList {
                     .iter()
                     .chain(entry.platforms.iter())
                     .collect(),
-                unsupported_protocols: unsupported_protocols(
-                    &entry.protocols.unwrap_or_default().0,
-                ),
+                unsupported_protocols: entry.protocols.unsupported,
             };
         }
 
@@ -343,6 +349,15 @@ impl VersionList {
             warnings,
             ..AvailableVersions::default()
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Protocols {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let listed = Option::<List<String, MOST_OTHERS>>::deserialize(deserializer)?;
+        Ok(Self {
+            unsupported: unsupported_protocols(&listed.unwrap_or_default().0),
+        })
     }
 }
 
