@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::pipeline::Pipeline;
+use super::pipeline::{Pipeline, SIDE_BY_SIDE};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::LockFile;
 use crate::lockfile::merge::Conflict;
@@ -15,10 +15,6 @@ use crate::project::plan::{LockOutcome, UnconfirmedHashes};
 use crate::project::session::Session;
 use crate::provider::{ConstraintList, Dialect};
 use crate::system::parallel;
-
-/// Maximum number of lock files that are resolved at the same time. While some wait for answers,
-/// the requests of the others are sent.
-const SIDE_BY_SIDE: usize = 64;
 
 /// A merged lock file with conflicts.
 pub struct InConflict {

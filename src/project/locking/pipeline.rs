@@ -31,7 +31,7 @@ use crate::system::{Tree, lock};
 
 /// Maximum number of root modules that are open at the same time. While some wait for answers, the
 /// requests of the others are sent.
-const SIDE_BY_SIDE: usize = 64;
+pub(super) const SIDE_BY_SIDE: usize = 64;
 
 /// Maximum number of locked root modules that wait until those before them are reported.
 const UNREPORTED: usize = 64;

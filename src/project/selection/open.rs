@@ -62,7 +62,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// The same as for [`Session::open`].
-    pub fn open_as(&self, path: &Path, dialect: Dialect) -> Result<RootModule> {
+    pub(in crate::project) fn open_as(&self, path: &Path, dialect: Dialect) -> Result<RootModule> {
         let mut found = [self.root_in(without_leading_dot(path))];
         self.find_sharing(&mut found);
         self.note_cloud_host(&found[0]);

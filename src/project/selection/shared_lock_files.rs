@@ -144,7 +144,7 @@ impl Session<'_> {
 
     /// Returns the directory of a root module with a lock file, given by a path: that of the file,
     /// or, without a configuration there, one with a link to the file.
-    pub fn root_of_lock_file(&self, path: &Path) -> PathBuf {
+    pub(in crate::project) fn root_of_lock_file(&self, path: &Path) -> PathBuf {
         let directory = path.parent().map(without_leading_dot).unwrap_or_default();
         let Ok(canonical) = self.canonical(&directory) else {
             return directory;

@@ -33,7 +33,8 @@ use crate::system::parallel;
 /// Number of root modules that are verified at the same time if registries are asked.
 const ROOTS_ONLINE: usize = 8;
 
-/// Next step for a lock file without a configuration, where another one would lock it.
+/// Next step of a finding about a lock file without a configuration, in place of a command that
+/// locks.
 const LOCK_WITH_CONFIGURATION: &str =
     "remove the lock file, or put its configuration beside it and lock that";
 

@@ -33,6 +33,7 @@ pub(super) struct Merge<T: EntryKind> {
 
 /// A lock file that was read.
 pub(super) enum ReadFile<T: EntryKind> {
+    /// Its sides are to be merged.
     Conflicts(Box<Merge<T>>),
     /// There is nothing to merge, or git has merged it.
     Done(FileReport),
